@@ -1,0 +1,61 @@
+# Needs make and a Python >= 3.11 with pip; everything else is installed into .venv.
+
+VENV := .venv
+PYTHON ?= $(shell for each in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$each -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+	&& echo $$each && break; done)
+# The pip of $(PYTHON) installs into the environment, so that a Python without
+# ensurepip, as Debian packages it, is enough.
+PIP = $(PYTHON) -m pip --python $(VENV)/bin/python --disable-pip-version-check --no-input
+INSTALLED := $(VENV)/.installed
+WORKERS ?= 2
+STORE := demo-store
+
+.DEFAULT_GOAL := help
+.PHONY: help venv demo test check bench fix lock clean
+
+help: ## show this
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 8
+
+venv: $(INSTALLED) ## install everything into .venv, from the lock
+
+demo: venv ## tell the story of a memory, from an empty store in demo-store/
+	rm -rf $(STORE)
+	$(VENV)/bin/muniment demo --store $(STORE)
+
+test: check ## the whole gate: check, then every test with coverage
+	$(VENV)/bin/coverage erase
+	HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-ci} \
+		$(VENV)/bin/coverage run -m pytest -n $(WORKERS)
+	$(VENV)/bin/coverage combine --quiet
+	$(VENV)/bin/coverage report
+
+check: venv ## the quick, static part of the gate
+	$(VENV)/bin/ruff format --check
+	$(VENV)/bin/ruff check
+	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports --no-logo
+
+bench: venv ## measure; see benchmarks/
+	$(VENV)/bin/python benchmarks/run.py
+
+fix: venv ## format, and repair what ruff can
+	$(VENV)/bin/ruff check --fix-only --quiet
+	$(VENV)/bin/ruff format
+
+lock: venv ## pin the newest versions that pyproject.toml allows
+	$(PIP) install --quiet uv
+	$(VENV)/bin/uv pip compile pyproject.toml --group dev --universal --upgrade \
+		--generate-hashes --no-header --no-annotate --no-emit-index-url \
+		--no-emit-find-links --quiet --output-file requirements.lock
+
+clean: ## remove what the other targets made
+	rm -rf $(VENV) $(STORE) .coverage .coverage.* .hypothesis .import_linter_cache \
+		.mypy_cache .pytest_cache .ruff_cache dist
+
+$(INSTALLED): pyproject.toml requirements.lock
+	@test -n "$(PYTHON)" || { echo "no Python >= 3.11 found; name one: make PYTHON=..." >&2; exit 1; }
+	test -x $(VENV)/bin/python || $(PYTHON) -m venv --without-pip $(VENV)
+	$(PIP) install --quiet --require-hashes --requirement requirements.lock
+	$(PIP) install --quiet --no-deps --no-build-isolation --editable .
+	@touch $@
