@@ -1,0 +1,1 @@
+"""The edges: the Python facade and what stands on it."""

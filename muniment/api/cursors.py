@@ -1,0 +1,69 @@
+"""Cursors: where a list goes on, bound to the query that made it."""
+
+import base64
+import binascii
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from muniment.domain.time import Instant
+from muniment.errors import InvalidCursorError
+from muniment.ledger import sealing
+from muniment.ledger.codec import canonical
+
+
+_TAG_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cursor:
+    """
+    Where a list stands, on both axes and in its order.
+
+    Attributes:
+        recorded_at: What was known at this time …
+        valid_at: … about this time.
+        now: The recorded time by which expiry is judged.
+        position: Of the last event that was known.
+        after_valid_from: Valid start of the last item given.
+        after_fact_id: Fact of the last item given.
+    """
+
+    recorded_at: Instant
+    valid_at: Instant
+    now: Instant
+    position: int
+    after_valid_from: Instant
+    after_fact_id: str
+
+
+def written(cursor: Cursor, *, query: object, key: bytes) -> str:
+    """Return *cursor* as text that works for *query* alone."""
+    plain = canonical(cursor)
+    return base64.urlsafe_b64encode(_tag(plain, query, key) + plain).decode().rstrip("=")
+
+
+def read(text: object, *, query: object, key: bytes) -> Cursor:
+    """
+    Return the cursor that *text* was written from.
+
+    Raises:
+        InvalidCursorError: If it was altered, or made by another query.
+    """
+    if not isinstance(text, str):
+        raise InvalidCursorError
+    try:
+        raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    except (binascii.Error, ValueError) as error:
+        raise InvalidCursorError from error
+    tag, plain = raw[:_TAG_BYTES], raw[_TAG_BYTES:]
+    if not sealing.equal(tag, _tag(plain, query, key)):
+        raise InvalidCursorError
+    found: Any = msgspec.json.decode(plain, type=Cursor)
+    assert isinstance(found, Cursor), "what carries our tag was written by us"
+    return found
+
+
+def _tag(plain: bytes, query: object, key: bytes) -> bytes:
+    return sealing.tag(key, canonical(query) + b"\n" + plain)

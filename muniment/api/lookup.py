@@ -1,0 +1,184 @@
+"""
+Points in time resolved, and what is found there.
+
+What every reading verb does: resolve its times to one position once, and read at that.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from muniment.api import showing
+from muniment.api.answers import DiffEntry, Fact, FactVersion, MemoryDiff
+from muniment.domain.fact import touched
+from muniment.domain.scope import Scope
+from muniment.domain.time import AsOf, Instant, Period
+from muniment.ledger.ledger import Ledger
+from muniment.ledger.records import RecordedEvent, fact_event
+from muniment.ledger.vault import Subject
+from muniment.projections.beliefs import BeliefQuery, BeliefRow, Timeline
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """
+    One point on both axes, resolved to a place in the ledger.
+
+    Attributes:
+        as_of: With the recorded time of the last transaction known then.
+        asked_at: The recorded time that was asked for.
+        position: Of the last event known then.
+    """
+
+    as_of: AsOf
+    asked_at: Instant
+    position: int
+
+
+class Lookup:
+    """
+    Finds what was believed at a point.
+
+    Attributes:
+        ledger: Where the events are.
+        timeline: Where the beliefs are.
+    """
+
+    def __init__(self, ledger: Ledger, timeline: Timeline) -> None:
+        self.ledger = ledger
+        self.timeline = timeline
+
+    def now(self, valid_at: Instant | None = None) -> Point:
+        """Return this moment, or what is known at it about *valid_at*."""
+        present = self.ledger.present()
+        about = present.now if valid_at is None else valid_at
+        as_of = AsOf(recorded_at=present.head.recorded_at, valid_at=about)
+        return Point(as_of=as_of, asked_at=present.now, position=present.head.position)
+
+    def at(self, recorded_at: Instant, valid_at: Instant | None) -> Point:
+        """
+        Return what was known at *recorded_at* about *valid_at*, or about that time itself.
+
+        Raises:
+            FutureAsOfError: If *recorded_at* has not come.
+        """
+        head = self.ledger.resolve(recorded_at)
+        about = recorded_at if valid_at is None else valid_at
+        as_of = AsOf(recorded_at=head.recorded_at, valid_at=about)
+        return Point(as_of=as_of, asked_at=recorded_at, position=head.position)
+
+    def span(self, start: Instant, end: Instant | None) -> tuple[int, int]:
+        """
+        Return the positions that ``[start, end)`` reaches: past the first, to the second.
+
+        Raises:
+            InvalidPeriodError: If *start* is not before *end*.
+        """
+        present = self.ledger.present()
+        if end is not None:
+            Period(start, end)
+        first = self.ledger.recorder.head_at(Instant(start - 1)).position
+        if end is None or end > present.now:
+            return first, present.head.position
+        return first, self.ledger.resolve(Instant(end - 1)).position
+
+    def facts(
+        self,
+        scope: Scope,
+        point: Point,
+        *,
+        category: str | None = None,
+        after: tuple[Instant, str] | None = None,
+        limit: int | None = None,
+    ) -> list[tuple[Fact, BeliefRow]]:
+        """
+        Return what is believed of a subject at *point*, each with its rectangle.
+
+        Args:
+            scope: Whose memory; one that nobody remembers anything of has no facts.
+            point: On both axes.
+            category: Only this category.
+            after: Only past this valid start and fact id.
+            limit: At most so many.
+        """
+        subject = self.ledger.vault.find(scope)
+        if subject is None:
+            return []
+        found = self.timeline.of_subject(
+            BeliefQuery(
+                subject_ref=subject.ref,
+                as_of=point.as_of,
+                category=category,
+                after=after,
+                limit=limit,
+                expired_at=point.asked_at,
+            )
+        )
+        said = self.ledger.mapper.opened([each.said for each in found], subject)
+        return [
+            (showing.fact(subject, event, each.row.valid), each.row)
+            for event, each in zip(said, found, strict=True)
+        ]
+
+    def fact(self, fact_id: str, point: Point) -> tuple[Fact, BeliefRow] | None:
+        """Return what is believed of one fact at *point*, expired or not."""
+        found = self.timeline.of_fact(fact_id, point.as_of)
+        subject = self.ledger.vault.subject(found.row.subject_ref) if found else None
+        if found is None or subject is None:
+            return None
+        (said,) = self.ledger.mapper.opened([found.said], subject)
+        return showing.fact(subject, said, found.row.valid), found.row
+
+    def versions(
+        self, subject: Subject, events: Sequence[RecordedEvent]
+    ) -> tuple[FactVersion, ...]:
+        """Return *events* of facts with who caused them and why."""
+        origins = self.ledger.origins(subject, events)
+        return tuple(showing.version(each, origins) for each in events)
+
+    def causes(
+        self, scope: Scope, fact_ids: Sequence[str], first: Point, second: Point
+    ) -> Mapping[str, tuple[FactVersion, ...]]:
+        """Return by fact the events that made it differ between two points."""
+        subject = self.ledger.vault.find(scope)
+        if subject is None or not fact_ids:
+            return {}
+        low, high = sorted((first.position, second.position))
+        between = showing.by_fact(
+            self.ledger.subject_events(subject, after=low, until=high)
+        )
+        chosen: dict[str, list[RecordedEvent]] = {}
+        for fact_id in fact_ids:
+            moved = [each for each in between.get(fact_id, ()) if _moves_beliefs(each)]
+            chosen[fact_id] = moved or self._said_last(fact_id, high)
+        origins = self.ledger.origins(
+            subject, [each for some in chosen.values() for each in some]
+        )
+        return {
+            fact_id: tuple(showing.version(each, origins) for each in events)
+            for fact_id, events in chosen.items()
+        }
+
+    def _said_last(self, fact_id: str, position: int) -> list[RecordedEvent]:
+        """Return the event that last moved the beliefs of a fact up to *position*."""
+        _, events = self.ledger.fact(fact_id)
+        moving = [
+            each for each in events if each.position <= position and _moves_beliefs(each)
+        ]
+        return moving[-1:]
+
+
+def diff_of(
+    entries: Sequence[DiffEntry], from_position: int, to_position: int
+) -> MemoryDiff:
+    """Return *entries* sorted into what was added, removed and changed."""
+    return MemoryDiff(
+        added=tuple(each for each in entries if each.before is None),
+        removed=tuple(each for each in entries if each.after is None),
+        changed=tuple(each for each in entries if each.before and each.after),
+        from_position=from_position,
+        to_position=to_position,
+    )
+
+
+def _moves_beliefs(recorded: RecordedEvent) -> bool:
+    return touched(fact_event(recorded)) is not None

@@ -1,0 +1,259 @@
+"""From settings to an open ledger: databases, keys, migrations, projections."""
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from muniment import migrations
+from muniment.clock import Clock, system_clock
+from muniment.domain.time import BEGINNING, Instant
+from muniment.errors import (
+    InvalidValueError,
+    NotAStoreError,
+    StoreNotFoundError,
+    VaultMismatchError,
+)
+from muniment.instants import to_instant
+from muniment.ledger import keys, tables
+from muniment.ledger.database import connect, sqlite_file, writing
+from muniment.ledger.keys import KeyEncryptionKey
+from muniment.ledger.ledger import Ledger
+from muniment.ledger.memory_recorder import MemoryRecorder
+from muniment.ledger.sql_recorder import SqlRecorder
+from muniment.ledger.vault import Vault
+from muniment.projections.beliefs import Timeline
+from muniment.projections.memory_timeline import MemoryTimeline
+from muniment.projections.timeline import SqlTimeline
+from muniment.settings import Settings
+
+
+LEDGER_FILE = "ledger.db"
+VAULT_FILE = "vault.db"
+KEY_FILE = "key"
+VAULT_SCHEMA = "muniment_vault"
+
+_MEMORY = "memory://"
+_OURS = frozenset({LEDGER_FILE, VAULT_FILE, KEY_FILE})
+
+ClockSource = Callable[[], datetime | Instant]
+"""A clock for tests and demonstrations: gives aware datetimes, or instants."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenLedger:
+    """
+    A ledger with its timeline, open.
+
+    Attributes:
+        place: The directory or URL, without a password.
+    """
+
+    ledger: Ledger
+    timeline: Timeline
+    place: str
+
+
+def settings_for(target: Settings | Path | str | None) -> Settings:
+    """Return the settings of the store that *target* names."""
+    match target:
+        case Settings():
+            return target
+        case None:
+            return Settings()
+        case str() if "://" in target:
+            return Settings(database_url=target)
+        case str() | Path():
+            return Settings(database_url=f"sqlite:///{Path(target) / LEDGER_FILE}")
+        case _:
+            raise InvalidValueError("target", target, "a directory, a URL or Settings")
+
+
+def open_ledger(
+    settings: Settings, *, clock: ClockSource | None, create: bool
+) -> OpenLedger:
+    """
+    Open the ledger that *settings* names.
+
+    Args:
+        settings: Where it is.
+        clock: Instead of the machine's or the database server's clock.
+        create: Make it if there is none.
+
+    Raises:
+        StoreNotFoundError: If there is none, and none is to be made.
+        NotAStoreError: If the place holds something else.
+        MissingKeyError: If the key-encryption key is gone.
+        VaultMismatchError: If vault, key and ledger do not belong together.
+        NewerSchemaError: If a newer version of Muniment upgraded it.
+    """
+    if settings.database_url == _MEMORY:
+        return _in_memory(settings, clock)
+    _check_place(settings.database_url, create=create)
+    engine = _connected(settings.database_url, settings, schema=None)
+    has_ledger = migrations.exists(engine)
+    if not has_ledger and not create:
+        raise StoreNotFoundError(_shown(settings.database_url))
+    migrations.upgrade(engine, "ledger", lock_timeout=settings.lock_timeout)
+    vault = _vault(settings, has_ledger=has_ledger)
+    source = _clock(clock)
+    if source is None and engine.dialect.name == "sqlite":
+        source = system_clock
+    _enrol(engine, settings, vault)
+    recorder = SqlRecorder(
+        engine, ledger=settings.ledger, clock=source, lock_timeout=settings.lock_timeout
+    )
+    timeline = SqlTimeline(recorder)
+    ledger = Ledger(recorder, vault, timeline, settings.ledger)
+    timeline.bind(ledger.mapper)
+    return OpenLedger(ledger, timeline, _shown(settings.database_url))
+
+
+def _in_memory(settings: Settings, clock: ClockSource | None) -> OpenLedger:
+    """Return a ledger that ends with its process; its keys alone touch a disk, wrapped."""
+    place = Path(tempfile.mkdtemp(prefix="muniment-"))
+    vault_url = settings.vault_url or f"sqlite:///{place / VAULT_FILE}"
+    key_file = settings.key_file or place / KEY_FILE
+    located = settings.model_copy(update={"vault_url": vault_url, "key_file": key_file})
+    recorder = MemoryRecorder(_clock(clock) or system_clock)
+    timeline = MemoryTimeline(recorder)
+    ledger = Ledger(recorder, _vault(located, has_ledger=False), timeline, settings.ledger)
+    timeline.bind(ledger.mapper)
+    return OpenLedger(ledger, timeline, _MEMORY)
+
+
+def _connected(url: str, settings: Settings, *, schema: str | None) -> sa.Engine:
+    return connect(
+        url,
+        lock_timeout=settings.lock_timeout,
+        pool_size=settings.pool_size,
+        schema=schema,
+    )
+
+
+def _check_place(url: str, *, create: bool) -> None:
+    """Refuse a directory that is something else; make it where one is to be made."""
+    file = sqlite_file(url)
+    if file is None:
+        return
+    directory = file.parent
+    if directory.is_dir():
+        if not file.exists():
+            strange = {each.name for each in directory.iterdir()} - _ours(file)
+            if strange:
+                raise NotAStoreError(str(directory), f"it holds {min(strange)}")
+            if not create:
+                raise StoreNotFoundError(str(directory))
+        elif not file.is_file():
+            raise NotAStoreError(str(directory), f"{file.name} is not a file")
+    elif directory.exists():
+        raise NotAStoreError(str(directory), "it is not a directory")
+    elif not create:
+        raise StoreNotFoundError(str(directory))
+    else:
+        directory.mkdir(parents=True, mode=0o700)
+
+
+def _ours(file: Path) -> frozenset[str]:
+    """Return what a store that was being made when its process died may have left."""
+    names = _OURS | {file.name}
+    return names | {
+        f"{name}{end}" for name in names for end in ("-wal", "-shm", "-journal")
+    }
+
+
+def _vault(settings: Settings, *, has_ledger: bool) -> Vault:
+    url, schema = _vault_place(settings)
+    engine = _connected(url, settings, schema=schema)
+    file = sqlite_file(url)
+    if file is not None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+    has_vault = migrations.exists(engine)
+    if has_ledger and not has_vault:
+        raise VaultMismatchError(
+            f"the vault at {_shown(url)} is gone, and with it every key: no content can "
+            "be read"
+        )
+    kek = _key(settings, create=not has_vault)
+    migrations.upgrade(engine, "vault", lock_timeout=settings.lock_timeout, schema=schema)
+    return Vault(
+        engine, ledger=settings.ledger, kek=kek, lock_timeout=settings.lock_timeout
+    )
+
+
+def _vault_place(settings: Settings) -> tuple[str, str | None]:
+    """Return the URL of the vault, and the schema it has there."""
+    if settings.vault_url is not None:
+        is_server = sqlite_file(settings.vault_url) is None
+        return settings.vault_url, VAULT_SCHEMA if is_server else None
+    file = sqlite_file(settings.database_url)
+    if file is None:
+        return settings.database_url, VAULT_SCHEMA
+    return f"sqlite:///{file.parent / VAULT_FILE}", None
+
+
+def _key(settings: Settings, *, create: bool) -> KeyEncryptionKey:
+    if settings.key is not None:
+        return keys.from_text(settings.key.get_secret_value(), origin="MUNIMENT_KEY")
+    return keys.from_file(settings.key_file or _default_key_file(settings), create=create)
+
+
+def _default_key_file(settings: Settings) -> Path:
+    file = sqlite_file(settings.vault_url or settings.database_url)
+    if file is not None:
+        return file.parent / KEY_FILE
+    # A server has no directory of ours: the key stays with whoever runs the store.
+    place = sa.make_url(settings.database_url).set(password=None, query={})
+    digest = hashlib.sha256(place.render_as_string().encode()).hexdigest()[:12]
+    home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
+    return Path(home) / "muniment" / "keys" / f"{place.database}-{digest}"
+
+
+def _enrol(engine: sa.Engine, settings: Settings, vault: Vault) -> None:
+    """Make the row of this ledger, or see that it belongs to this vault."""
+    ours = tables.ledger.c.ledger == settings.ledger
+    query = sa.select(tables.ledger.c.vault_id).where(ours)
+    with engine.connect() as connection:
+        vault_id = connection.execute(query).scalar()
+    if vault_id is None:
+        with writing(engine, lock_timeout=settings.lock_timeout) as connection:
+            if connection.dialect.name == "postgresql":
+                connection.execute(sa.text("LOCK TABLE ledger IN SHARE ROW EXCLUSIVE MODE"))
+            vault_id = connection.execute(query).scalar()
+            if vault_id is None:
+                vault_id = vault.vault_id
+                row = {
+                    "ledger": settings.ledger,
+                    "created_at_us": system_clock(),
+                    "vault_id": vault_id,
+                    "horizon_us": BEGINNING,
+                }
+                connection.execute(sa.insert(tables.ledger), row)
+    if vault_id != vault.vault_id:
+        raise VaultMismatchError(
+            f"ledger {settings.ledger} belongs to vault {vault_id}, not {vault.vault_id}"
+        )
+
+
+def _clock(source: ClockSource | None) -> Clock | None:
+    if source is None:
+        return None
+
+    def clock() -> Instant:
+        now = source()
+        return to_instant(now) if isinstance(now, datetime) else now
+
+    return clock
+
+
+def _shown(url: str) -> str:
+    """Return *url* as a person knows it: the directory, or the URL without its password."""
+    file = sqlite_file(url)
+    return (
+        str(file.parent) if file else sa.make_url(url).render_as_string(hide_password=True)
+    )

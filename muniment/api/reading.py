@@ -1,0 +1,379 @@
+"""Reading a store: what is known now, what was known then, what changed, who said so."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from muniment.api import cursors, inputs, showing
+from muniment.api.answers import (
+    BlameEntry,
+    DiffEntry,
+    Fact,
+    FactHistory,
+    MemoryDiff,
+    MemorySnapshot,
+    ModifiedFact,
+    Page,
+)
+from muniment.api.lookup import Lookup, Point, diff_of
+from muniment.api.verbs import verb
+from muniment.domain.events import FactRestored, FactRolledBack
+from muniment.domain.fact import FactState
+from muniment.domain.scope import Scope
+from muniment.domain.time import AsOf, Instant
+from muniment.errors import FactNotCurrentError, StoreClosedError
+from muniment.instants import Time, moment, to_instant
+from muniment.ledger import sealing
+from muniment.ledger.ledger import Ledger
+from muniment.ledger.records import RecordedEvent
+from muniment.projections.beliefs import BeliefRow, Timeline
+
+
+PAGE_MAX = 1_000
+
+
+class ReadingStore:
+    """
+    Answers questions about one ledger. Each answer reads at one position with one now.
+
+    Safe to use from many threads.
+    """
+
+    def __init__(self, ledger: Ledger, timeline: Timeline) -> None:
+        self._open_lookup: Lookup | None = Lookup(ledger, timeline)
+        self._cursor_key = sealing.derived(ledger.vault.ledger_key, "cursor")
+
+    @verb
+    def get(
+        self, fact_id: str, *, as_of: Time | None = None, valid_at: Time | None = None
+    ) -> Fact:
+        """
+        Return what is believed of a fact, now or at a point before.
+
+        Args:
+            fact_id: The fact.
+            as_of: What was known then; now if left out.
+            valid_at: About this time; *as_of* itself if left out.
+
+        Raises:
+            UnknownFactError: If it was never recorded, or its subject was erased.
+            FactNotCurrentError: If nothing is believed of it there.
+            FutureAsOfError: If *as_of* has not come.
+        """
+        inputs.name("fact_id", fact_id)
+        about = inputs.time_or_none(valid_at)
+        lookup = self._lookup
+        point = lookup.now(about) if as_of is None else lookup.at(to_instant(as_of), about)
+        found = lookup.fact(fact_id, point)
+        if found is None:
+            _, events = self._ledger.fact(fact_id)
+            known = [each for each in events if each.position <= point.position]
+            raise FactNotCurrentError(fact_id, _why_not(showing.state(known), point))
+        fact, row = found
+        if row.traits.expires_at is not None and row.traits.expires_at <= point.asked_at:
+            raise FactNotCurrentError(fact_id, "it has expired")
+        return fact
+
+    @verb
+    def get_all(
+        self,
+        *,
+        user_id: str | None = None,
+        scope: Scope | None = None,
+        category: str | None = None,
+        limit: int = 100,
+        cursor: str | None = None,
+    ) -> Page:
+        """
+        Return what is believed of a subject now, part by part.
+
+        Every part is read at the position and the time of the first, so that nothing is
+        missed or repeated while others write.
+
+        Args:
+            user_id: Whose memory; or *scope*.
+            scope: Whose memory; or *user_id*.
+            category: Only this category.
+            limit: 1 to 1,000.
+            cursor: `Page.next_cursor` of the part before.
+
+        Raises:
+            InvalidCursorError: If *cursor* belongs to another query.
+        """
+        whose = inputs.scope_of(user_id, scope)
+        inputs.count("limit", limit, least=1, most=PAGE_MAX)
+        category = inputs.name_or_none("category", category, most=inputs.LABEL_LENGTH_MAX)
+        query = [str(whose), category]
+        last = None
+        if cursor is not None:
+            last = cursors.read(cursor, query=query, key=self._cursor_key)
+        point = self._lookup.now() if last is None else _point_of(last)
+        facts = self._lookup.facts(
+            whose, point, category=category, after=_after(last), limit=limit + 1
+        )
+        more = len(facts) > limit
+        page = facts[:limit]
+        return Page(
+            items=tuple(fact for fact, _ in page),
+            next_cursor=self._cursor(page[-1][1], point, query) if more else None,
+            position=point.position,
+            recorded_at=moment(point.asked_at),
+            valid_at=moment(point.as_of.valid_at),
+        )
+
+    @verb
+    def get_memory_as_of(
+        self,
+        *,
+        timestamp: Time,
+        user_id: str | None = None,
+        scope: Scope | None = None,
+        valid_at: Time | None = None,
+    ) -> MemorySnapshot:
+        """
+        Return what was believed of a subject at *timestamp*; the same for ever after.
+
+        Args:
+            timestamp: What was known then …
+            user_id: Whose memory; or *scope*.
+            scope: Whose memory; or *user_id*.
+            valid_at: … about this time; *timestamp* itself if left out. May lie ahead.
+
+        Raises:
+            FutureAsOfError: If *timestamp* has not come.
+        """
+        whose = inputs.scope_of(user_id, scope)
+        point = self._lookup.at(to_instant(timestamp), inputs.time_or_none(valid_at))
+        return MemorySnapshot(
+            facts=tuple(fact for fact, _ in self._lookup.facts(whose, point)),
+            position=point.position,
+            recorded_at=moment(point.asked_at),
+            valid_at=moment(point.as_of.valid_at),
+        )
+
+    @verb
+    def get_fact_history(self, fact_id: str) -> FactHistory:
+        """
+        Return every version of a fact, oldest first, with who made it and why.
+
+        Raises:
+            UnknownFactError: If it was never recorded, or its subject was erased.
+        """
+        subject, events = self._ledger.fact(inputs.name("fact_id", fact_id))
+        current = self._lookup.fact(fact_id, self._lookup.now())
+        return FactHistory(
+            fact_id=fact_id,
+            scope=subject.scope,
+            versions=self._lookup.versions(subject, events),
+            current_version=len(events),
+            current_content=current[0].content if current else None,
+        )
+
+    @verb
+    def diff_memory(
+        self,
+        *,
+        time_a: Time,
+        time_b: Time,
+        user_id: str | None = None,
+        scope: Scope | None = None,
+        valid_at: Time | None = None,
+    ) -> MemoryDiff:
+        """
+        Return what differs between what was believed at two times, and what caused it.
+
+        Args:
+            time_a: The first side.
+            time_b: The second side; may lie before the first.
+            user_id: Whose memory; or *scope*.
+            scope: Whose memory; or *user_id*.
+            valid_at: Compare what was known about this one time; by default each side
+                is about its own.
+
+        Raises:
+            FutureAsOfError: If one of the times has not come.
+        """
+        whose = inputs.scope_of(user_id, scope)
+        about = inputs.time_or_none(valid_at)
+        first = self._lookup.at(to_instant(time_a), about)
+        second = self._lookup.at(to_instant(time_b), about)
+        before = {fact.fact_id: fact for fact, _ in self._lookup.facts(whose, first)}
+        after = {fact.fact_id: fact for fact, _ in self._lookup.facts(whose, second)}
+        differing = [
+            fact_id
+            for fact_id in sorted(before.keys() | after.keys())
+            if _visible(before.get(fact_id)) != _visible(after.get(fact_id))
+        ]
+        causes = self._lookup.causes(whose, differing, first, second)
+        entries = [
+            DiffEntry(
+                fact_id=fact_id,
+                before=before.get(fact_id),
+                after=after.get(fact_id),
+                causes=causes[fact_id],
+            )
+            for fact_id in differing
+        ]
+        return diff_of(entries, first.position, second.position)
+
+    @verb
+    def list_modified_facts(
+        self,
+        *,
+        start: Time,
+        end: Time | None = None,
+        user_id: str | None = None,
+        scope: Scope | None = None,
+    ) -> tuple[ModifiedFact, ...]:
+        """
+        Return the facts of which something was recorded in ``[start, end)``.
+
+        Args:
+            start: Recorded at or after.
+            end: Recorded before; up to now if left out.
+            user_id: Whose memory; or *scope*.
+            scope: Whose memory; or *user_id*.
+
+        Returns:
+            In order of their first change in that span.
+
+        Raises:
+            InvalidPeriodError: If *start* is not before *end*.
+        """
+        whose = inputs.scope_of(user_id, scope)
+        after, until = self._lookup.span(to_instant(start), inputs.time_or_none(end))
+        subject = self._ledger.vault.find(whose)
+        if subject is None:
+            return ()
+        events = self._ledger.subject_events(subject, after=after, until=until)
+        origins = self._ledger.origins(subject, events)
+        return tuple(
+            ModifiedFact(
+                fact_id=fact_id,
+                scope=subject.scope,
+                versions=tuple(showing.version(each, origins) for each in of_fact),
+            )
+            for fact_id, of_fact in showing.by_fact(events).items()
+        )
+
+    @verb
+    def blame(
+        self,
+        *,
+        user_id: str | None = None,
+        scope: Scope | None = None,
+        as_of: Time | None = None,
+        valid_at: Time | None = None,
+    ) -> tuple[BlameEntry, ...]:
+        """
+        Return for each belief who said it, in which transaction and why.
+
+        Args:
+            user_id: Whose memory; or *scope*.
+            scope: Whose memory; or *user_id*.
+            as_of: What was known then; now if left out.
+            valid_at: About this time; *as_of* itself if left out.
+
+        Raises:
+            FutureAsOfError: If *as_of* has not come.
+        """
+        whose = inputs.scope_of(user_id, scope)
+        about = inputs.time_or_none(valid_at)
+        point = (
+            self._lookup.now(about)
+            if as_of is None
+            else self._lookup.at(to_instant(as_of), about)
+        )
+        subject = self._ledger.vault.find(whose)
+        if subject is None:
+            return ()
+        facts = [fact for fact, _ in self._lookup.facts(whose, point)]
+        events = self._ledger.subject_events(subject, until=point.position)
+        streams = showing.by_fact(events)
+        blamed = [(fact, _last_shown(streams[fact.fact_id], point)) for fact in facts]
+        shown = [streams[fact.fact_id][fact.version - 1] for fact in facts]
+        shown += [event for _, event in blamed if event is not None]
+        origins = self._ledger.origins(subject, shown)
+        return tuple(
+            BlameEntry(
+                fact=fact,
+                said_by=showing.version(streams[fact.fact_id][fact.version - 1], origins),
+                restored_by=None if again is None else showing.version(again, origins),
+            )
+            for fact, again in blamed
+        )
+
+    @property
+    def _lookup(self) -> Lookup:
+        if self._open_lookup is None:
+            raise StoreClosedError
+        return self._open_lookup
+
+    @property
+    def _ledger(self) -> Ledger:
+        return self._lookup.ledger
+
+    def _cursor(self, row: BeliefRow, point: Point, query: object) -> str:
+        cursor = cursors.Cursor(
+            recorded_at=point.as_of.recorded_at,
+            valid_at=point.as_of.valid_at,
+            now=point.asked_at,
+            position=point.position,
+            after_valid_from=row.valid.start,
+            after_fact_id=row.fact_id,
+        )
+        return cursors.written(cursor, query=query, key=self._cursor_key)
+
+
+def _after(cursor: cursors.Cursor | None) -> tuple[Instant, str] | None:
+    return (cursor.after_valid_from, cursor.after_fact_id) if cursor else None
+
+
+def _point_of(cursor: cursors.Cursor) -> Point:
+    as_of = AsOf(recorded_at=cursor.recorded_at, valid_at=cursor.valid_at)
+    return Point(as_of=as_of, asked_at=cursor.now, position=cursor.position)
+
+
+def _visible(fact: Fact | None) -> Fact | None:
+    """Return what a diff compares: all but where the ledger keeps it and who said it."""
+    if fact is None:
+        return None
+    return replace(
+        fact,
+        version=0,
+        position=0,
+        tx_id=0,
+        recorded_at=_NOWHEN,
+        source=None,
+        source_turns=(),
+    )
+
+
+_NOWHEN = moment(Instant(0))
+
+
+def _why_not(fact: FactState, point: Point) -> str:
+    """Return in words why nothing is believed of a fact now."""
+    if fact.redacted:
+        return "it was redacted"
+    if fact.head == 0:
+        return "it was not recorded yet"
+    if not fact.beliefs:
+        return f"its version {fact.head} left nothing believed"
+    if fact.beliefs[0].valid.start > point.as_of.valid_at:
+        return "its time has not come"
+    return "its time is over"
+
+
+def _last_shown(events: Sequence[RecordedEvent], point: Point) -> RecordedEvent | None:
+    """Return the event that last brought back what is visible at *point*, if one did."""
+    fact = showing.state(events)
+    shown = [
+        next((each.version for each in left if point.as_of.valid_at in each.valid), None)
+        for left in fact.left
+    ]
+    for number in range(fact.head, 0, -1):
+        if shown[number] != shown[number - 1]:
+            event = events[number - 1]
+            is_return = isinstance(event.event, FactRestored | FactRolledBack)
+            return event if is_return else None
+    return None

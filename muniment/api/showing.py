@@ -1,0 +1,142 @@
+"""From recorded events to what the store gives back."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+
+from muniment.api.answers import Fact, FactVersion
+from muniment.domain.events import (
+    Event,
+    FactAsserted,
+    FactCorroborated,
+    FactEnded,
+    FactRedacted,
+    FactRestored,
+    FactRetired,
+    FactRevised,
+    FactRolledBack,
+    RevisionCause,
+)
+from muniment.domain.fact import Belief, FactState, fold
+from muniment.domain.time import Period
+from muniment.instants import moment, to_datetime
+from muniment.ledger.records import Origin, RecordedEvent, TransactionRow, fact_event
+from muniment.ledger.vault import Subject
+
+
+Origins = Mapping[int, tuple[TransactionRow, Origin]]
+"""By number, transactions with who did them and why."""
+
+
+def fact(subject: Subject, said: RecordedEvent, valid: Period) -> Fact:
+    """Return the belief that *said* states, for *valid*."""
+    event = said.event
+    assert isinstance(event, FactAsserted | FactRevised), "a belief names a statement"
+    traits, content = event.traits, event.content
+    evidence = content.evidence if content else None
+    return Fact(
+        fact_id=said.fact_id,
+        scope=subject.scope,
+        content=content.text if content else None,
+        version=said.version,
+        valid_from=to_datetime(valid.start),
+        valid_to=to_datetime(valid.end),
+        recorded_at=moment(said.recorded_at),
+        position=said.position,
+        tx_id=said.tx_id,
+        category=traits.category,
+        attribute=traits.attribute,
+        source=evidence.source if evidence else None,
+        status=traits.status.value,
+        confidence=traits.confidence,
+        importance=traits.importance,
+        core=traits.core,
+        entities=evidence.entities if evidence else (),
+        metadata=dict(evidence.metadata) if evidence else {},
+        source_turns=evidence.source_turns if evidence else (),
+        expires_at=None if traits.expires_at is None else to_datetime(traits.expires_at),
+    )
+
+
+def beliefs(
+    subject: Subject, events: Sequence[RecordedEvent], held: Iterable[Belief]
+) -> tuple[Fact, ...]:
+    """Return the beliefs *held* of the fact whose events these are."""
+    return tuple(fact(subject, events[each.version - 1], each.valid) for each in held)
+
+
+def version(recorded: RecordedEvent, origins: Origins) -> FactVersion:
+    """Return one event of a fact with who caused it and why."""
+    row, origin = origins[recorded.tx_id]
+    event = recorded.event
+    content = event.content if isinstance(event, FactAsserted | FactRevised) else None
+    evidence = content.evidence if content else None
+    if isinstance(event, FactCorroborated):
+        evidence = event.evidence
+    valid_from, valid_to = _period(event)
+    return FactVersion(
+        fact_id=recorded.fact_id,
+        version=recorded.version,
+        kind=_kind(event),
+        content=content.text if content else None,
+        valid_from=valid_from,
+        valid_to=valid_to,
+        recorded_at=moment(recorded.recorded_at),
+        position=recorded.position,
+        tx_id=recorded.tx_id,
+        action=row.action,
+        actor=origin.actor,
+        reason=origin.reason,
+        trigger=origin.trigger,
+        source=evidence.source if evidence else None,
+        session_id=origin.session_id,
+        source_turns=evidence.source_turns if evidence else origin.source_turns,
+        restores=event.to_version
+        if isinstance(event, FactRestored | FactRolledBack)
+        else None,
+    )
+
+
+def by_fact(events: Iterable[RecordedEvent]) -> dict[str, list[RecordedEvent]]:
+    """Return the events of facts among *events*, fact by fact, each oldest first."""
+    found: dict[str, list[RecordedEvent]] = {}
+    for event in events:
+        if event.fact_id:
+            found.setdefault(event.fact_id, []).append(event)
+    return found
+
+
+def state(events: Iterable[RecordedEvent]) -> FactState:
+    """Return the fact whose events these are."""
+    return fold(fact_event(each) for each in events)
+
+
+def _kind(event: Event) -> str:
+    match event:
+        case FactAsserted():
+            return "asserted"
+        case FactRevised():
+            return "revised" if event.cause is RevisionCause.CHANGED else "corrected"
+        case FactCorroborated():
+            return "corroborated"
+        case FactEnded():
+            return "ended"
+        case FactRetired():
+            return "retired"
+        case FactRestored():
+            return "restored"
+        case FactRolledBack():
+            return "rolled_back"
+        case FactRedacted():
+            return "redacted"
+        case _:
+            raise AssertionError("the stream of a fact holds events of a fact")
+
+
+def _period(event: Event) -> tuple[datetime | None, datetime | None]:
+    match event:
+        case FactAsserted() | FactRevised():
+            return to_datetime(event.valid.start), to_datetime(event.valid.end)
+        case FactEnded():
+            return None, to_datetime(event.valid_to)
+        case _:
+            return None, None

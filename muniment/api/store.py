@@ -1,0 +1,309 @@
+"""The memory store: opened, read, written, rolled back. The one composition root."""
+
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Self, Unpack
+
+from muniment.api import inputs
+from muniment.api.answers import Receipt, RollbackPlan
+from muniment.api.fields import By
+from muniment.api.opening import ClockSource, OpenLedger, open_ledger, settings_for
+from muniment.api.rollbacks import Cause, OnConflict, Planner
+from muniment.api.verbs import verb, write_verb
+from muniment.api.writing import WritingStore
+from muniment.domain.scope import Scope
+from muniment.errors import InvalidValueError, PlanOutdatedError
+from muniment.instants import Time, to_instant
+from muniment.ledger.records import Origin
+from muniment.settings import Settings
+
+
+_ATTEMPTS = 5
+"""How often a rollback that nobody has looked at is planned anew before it gives up."""
+
+
+class MemoryStore(WritingStore):
+    """
+    What agents remember of people, at every moment it was remembered.
+
+    Safe to use from many threads, and from many processes at once. Everything but the
+    first argument of a verb is keyword-only; times are aware datetimes or RFC 3339.
+    """
+
+    def __init__(self, opened: OpenLedger, settings: Settings) -> None:
+        super().__init__(
+            opened.ledger, opened.timeline, content_limit=settings.content_limit
+        )
+        self._place = opened.place
+        self._settings = settings
+
+    @classmethod
+    def open(
+        cls,
+        target: Settings | Path | str | None = None,
+        *,
+        clock: ClockSource | None = None,
+        create: bool = True,
+    ) -> Self:
+        """
+        Open a store: a directory, a PostgreSQL URL, or what settings say.
+
+        Args:
+            target: A directory for an embedded store, ``postgresql://…``,
+                ``memory://``, or `Settings`; the environment's settings if left out.
+            clock: A source of time for tests and demonstrations; recorded time rises
+                strictly whatever it says.
+            create: Make the store if there is none.
+
+        Raises:
+            StoreNotFoundError: If there is none, and *create* is false.
+            NotAStoreError: If the place holds something else.
+            MissingKeyError: If its key-encryption key is gone.
+            NewerSchemaError: If a newer version of Muniment wrote it.
+        """
+        settings = settings_for(target)
+        return cls(open_ledger(settings, clock=clock, create=create), settings)
+
+    def close(self) -> None:
+        """Let go of connections and keys; what was written stays."""
+        if self._open_lookup is not None:
+            self._ledger.close()
+        self._open_lookup = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        state = "closed" if self._open_lookup is None else "open"
+        return f"<MemoryStore {self._place}, ledger {self._settings.ledger}, {state}>"
+
+    @verb
+    def plan_rollback(
+        self,
+        *,
+        fact_id: str | None = None,
+        to_version: int | None = None,
+        user_id: str | None = None,
+        scope: Scope | None = None,
+        to: Time | None = None,
+        where: Cause | None = None,
+    ) -> RollbackPlan:
+        """
+        Return what a rollback would do; nothing is written.
+
+        Say one of: *fact_id* and *to_version*; a subject and *to*, a time; a subject and
+        *where*, a cause.
+
+        Args:
+            fact_id: One fact …
+            to_version: … back to what it was right after this version; 0 for nothing.
+            user_id: Whose memory; or *scope*.
+            scope: Whose memory; or *user_id*.
+            to: Every fact back to what it was at this recorded time.
+            where: Without what this cause wrote.
+
+        Raises:
+            InvalidInput: If it is not exactly one of the three, or names a time or a
+                version that there is not.
+            UnknownFactError: If the fact was never recorded.
+        """
+        by_fact = fact_id is not None or to_version is not None
+        if by_fact + (to is not None) + (where is not None) != 1:
+            raise InvalidValueError(
+                "the rollback", "this", "one of fact_id and to_version, to, or where"
+            )
+        planner = Planner(self._lookup)
+        if by_fact:
+            return _plan_fact(planner, fact_id, to_version)
+        whose = inputs.scope_of(user_id, scope)
+        if to is not None:
+            return planner.to_time(whose, to_instant(to))
+        assert where is not None, "one of the three is given"
+        return planner.without(whose, where.in_ledger_time())
+
+    @write_verb
+    def apply(
+        self, plan: RollbackPlan, *, on_conflict: OnConflict = "abort", **by: Unpack[By]
+    ) -> Receipt:
+        """
+        Do what *plan* says, if its subject has not changed since.
+
+        Args:
+            plan: From `plan_rollback`.
+            on_conflict: What to do about facts on which others wrote on top: ``abort``
+                and write nothing, ``skip`` them, or ``force`` and take back both.
+            by: See `By`.
+
+        Raises:
+            PlanOutdatedError: If the subject changed after the plan was made.
+            RollbackConflictError: If there are conflicts and *on_conflict* is ``abort``.
+            SubjectFrozenError: If writes to the subject are refused for now.
+        """
+        planner = Planner(self._lookup)
+        return planner.apply(plan, inputs.origin(by), on_conflict=on_conflict)
+
+    @write_verb
+    def rollback_fact(self, fact_id: str, *, to_version: int, **by: Unpack[By]) -> Receipt:
+        """
+        Bring one fact back to what it was right after a version.
+
+        Args:
+            fact_id: The fact.
+            to_version: 0, for before it existed, to its current version.
+            by: See `By`.
+
+        Raises:
+            UnknownFactError: If it was never recorded.
+            VersionBeyondHeadError: If it never had that version.
+        """
+        origin = inputs.origin(by)
+        return self._planned(
+            lambda planner: _plan_fact(planner, fact_id, to_version), origin, "abort"
+        )
+
+    @write_verb
+    def rollback_to_timestamp(
+        self,
+        *,
+        rollback_to: Time,
+        user_id: str | None = None,
+        scope: Scope | None = None,
+        **by: Unpack[By],
+    ) -> Receipt:
+        """
+        Bring every fact of a subject back to what it was at a recorded time.
+
+        Facts created since go to version 0; redacted ones stay so.
+
+        Args:
+            rollback_to: The recorded time.
+            user_id: Whose memory; or *scope*.
+            scope: Whose memory; or *user_id*.
+            by: See `By`.
+
+        Raises:
+            FutureAsOfError: If *rollback_to* has not come.
+        """
+        whose, then = inputs.scope_of(user_id, scope), to_instant(rollback_to)
+        origin = inputs.origin(by)
+        return self._planned(lambda planner: planner.to_time(whose, then), origin, "abort")
+
+    @write_verb
+    def rollback_where(
+        self,
+        *,
+        user_id: str | None = None,
+        scope: Scope | None = None,
+        session_id: str | None = None,
+        source: str | None = None,
+        actor: str | None = None,
+        trigger: str | None = None,
+        since: Time | None = None,
+        until: Time | None = None,
+        on_conflict: OnConflict = "abort",
+        by_actor: str | None = None,
+        reason: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> Receipt:
+        """
+        Take back what one cause wrote, and keep what others wrote on top.
+
+        Args:
+            user_id: Whose memory; or *scope*.
+            scope: Whose memory; or *user_id*.
+            session_id: Written in this session; fields given must all match.
+            source: Said to come from this source.
+            actor: Written by this actor.
+            trigger: Set off by this trigger.
+            since: Recorded at or after.
+            until: Recorded before.
+            on_conflict: As of `apply`.
+            by_actor: Who takes it back; *actor* is who wrote it.
+            reason: Why it is taken back.
+            idempotency_key: As of `By`.
+
+        Raises:
+            InvalidInput: If no field but the times is given.
+            RollbackConflictError: If there are conflicts and *on_conflict* is ``abort``.
+        """
+        whose = inputs.scope_of(user_id, scope)
+        cause = Cause(
+            session_id=session_id,
+            source=source,
+            actor=actor,
+            trigger=trigger,
+            since=since,
+            until=until,
+        ).in_ledger_time()
+        origin = inputs.origin(
+            {"actor": by_actor, "reason": reason, "idempotency_key": idempotency_key}
+        )
+        return self._planned(
+            lambda planner: planner.without(whose, cause), origin, on_conflict
+        )
+
+    @write_verb
+    def undo(
+        self, tx_id: int, *, on_conflict: OnConflict = "abort", **by: Unpack[By]
+    ) -> Receipt:
+        """
+        Take back one transaction, a rollback or another undo included.
+
+        Args:
+            tx_id: Its number.
+            on_conflict: As of `apply`.
+            by: See `By`.
+
+        Raises:
+            UnknownTransactionError: If there is none.
+            NothingToUndoError: If it changed no fact.
+            RollbackConflictError: If others wrote on top and *on_conflict* is ``abort``.
+        """
+        inputs.count("tx_id", tx_id, least=1, most=2**62)
+        return self._planned(
+            lambda planner: planner.undo(tx_id), inputs.origin(by), on_conflict
+        )
+
+    def rebuild(self) -> int:
+        """
+        Replace the timeline by a fresh fold of the ledger; writers wait meanwhile.
+
+        Returns:
+            How many rectangles it has.
+        """
+        return self._lookup.timeline.rebuild()
+
+    def _planned(
+        self,
+        make: Callable[[Planner], RollbackPlan],
+        origin: Origin,
+        on_conflict: OnConflict,
+    ) -> Receipt:
+        """Plan and apply, anew where the subject changed in between."""
+        for attempt in range(_ATTEMPTS):
+            planner = Planner(self._lookup)
+            try:
+                return planner.apply(make(planner), origin, on_conflict=on_conflict)
+            except PlanOutdatedError:
+                if attempt == _ATTEMPTS - 1:
+                    raise
+        raise AssertionError("the last attempt returns or raises")
+
+
+def _plan_fact(
+    planner: Planner, fact_id: str | None, to_version: int | None
+) -> RollbackPlan:
+    if fact_id is None or to_version is None:
+        raise InvalidValueError("the rollback", "this", "both of fact_id and to_version")
+    inputs.name("fact_id", fact_id)
+    inputs.count("to_version", to_version, least=0, most=2**31)
+    return planner.to_version(fact_id, to_version)

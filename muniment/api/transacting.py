@@ -1,0 +1,178 @@
+"""Writing to a store: commands decided under the ledger's lock."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from muniment.api import showing
+from muniment.api.answers import Fact, Receipt
+from muniment.domain import subject as subjects
+from muniment.domain.commands import (
+    CorroborateFact,
+    FactCommand,
+    RememberFact,
+    SubjectCommand,
+)
+from muniment.domain.decision import decide, is_repeat
+from muniment.domain.events import FactAsserted, FactRevised
+from muniment.domain.scope import Scope
+from muniment.instants import moment
+from muniment.ledger.ids import new_fact_id
+from muniment.ledger.ledger import Committed, Ledger
+from muniment.ledger.mapper import tag_of
+from muniment.ledger.records import Origin, RecordedEvent
+from muniment.ledger.transaction import Request, Transaction
+from muniment.projections.beliefs import Timeline
+
+
+@dataclass(frozen=True, slots=True)
+class Transactor:
+    """
+    Carries out commands, each in one transaction.
+
+    Attributes:
+        ledger: Where the events go.
+        timeline: Asked for facts that say the same already.
+    """
+
+    ledger: Ledger
+    timeline: Timeline
+
+    def remember(
+        self, scope: Scope, commands: Sequence[RememberFact], origin: Origin, *, action: str
+    ) -> tuple[Committed, tuple[Fact, ...]]:
+        """Remember each of *commands*, or keep that it was said again."""
+
+        def work(transaction: Transaction) -> None:
+            tags = [
+                tag_of(transaction.subject, each.content.text, each.traits)
+                for each in commands
+            ]
+            said = self._said_already(transaction, tags)
+            for command, tag in zip(commands, tags, strict=True):
+                same = said.setdefault(tag, [])
+                if not _corroborated(transaction, command, same):
+                    same.append(_asserted(transaction, command))
+
+        committed = self.ledger.transact(
+            Request(
+                action=action,
+                origin=origin,
+                scope=scope,
+                fact_id=None,
+                body=_body(origin, items=commands),
+                work=work,
+            )
+        )
+        return committed, tuple(self.fact(committed, each) for each in committed.events)
+
+    def change(
+        self, fact_id: str, command: FactCommand, origin: Origin, *, action: str
+    ) -> Committed:
+        """Carry out *command* on one fact."""
+
+        def work(transaction: Transaction) -> None:
+            fact = transaction.fact(fact_id)
+            recorded_at = transaction.recorded_at
+            transaction.add(
+                fact_id, decide(command, fact_id, fact, recorded_at=recorded_at)
+            )
+
+        return self.ledger.transact(
+            Request(
+                action=action,
+                origin=origin,
+                scope=None,
+                fact_id=fact_id,
+                body=_body(origin, command=command),
+                work=work,
+            )
+        )
+
+    def bind(
+        self, scope: Scope, command: SubjectCommand, origin: Origin, *, action: str
+    ) -> Committed:
+        """Carry out *command* on a subject, frozen or not."""
+
+        def work(transaction: Transaction) -> None:
+            transaction.add_to_subject(subjects.decide(command, transaction.state))
+
+        return self.ledger.transact(
+            Request(
+                action=action,
+                origin=origin,
+                scope=scope,
+                fact_id=None,
+                body=_body(origin, command=command),
+                work=work,
+                passes_freeze=True,
+            )
+        )
+
+    def fact(self, committed: Committed, event: RecordedEvent) -> Fact:
+        """Return the belief that *event* made, or that it left standing."""
+        if isinstance(event.event, FactAsserted | FactRevised):
+            return showing.fact(committed.subject, event, event.event.valid)
+        subject, events = self.ledger.fact(event.fact_id)
+        known = [each for each in events if each.position <= event.position]
+        fact = showing.state(known)
+        belief = fact.at(committed.recorded_at) or fact.beliefs[-1]
+        return showing.fact(subject, known[belief.version - 1], belief.valid)
+
+    def _said_already(
+        self, transaction: Transaction, tags: Sequence[bytes]
+    ) -> dict[bytes, list[str]]:
+        """Return by tag the facts of the subject that may say the same."""
+        found = self.timeline.repeats(transaction.connection, transaction.subject.ref, tags)
+        return {tag: list(fact_ids) for tag, fact_ids in found.items()}
+
+
+def receipt(committed: Committed, facts: tuple[Fact, ...] = ()) -> Receipt:
+    """Return what a write did."""
+    touched = [each.fact_id for each in committed.events if each.fact_id]
+    return Receipt(
+        tx_id=committed.tx_id,
+        recorded_at=moment(committed.recorded_at),
+        position=committed.position,
+        fact_ids=tuple(dict.fromkeys(touched)),
+        facts=facts,
+    )
+
+
+def _corroborated(
+    transaction: Transaction, command: RememberFact, fact_ids: Sequence[str]
+) -> bool:
+    """Keep that one of the facts was said again, if one says all of *command*."""
+    recorded_at = transaction.recorded_at
+    for fact_id in fact_ids:
+        fact = transaction.fact(fact_id)
+        if is_repeat(command, fact, recorded_at=recorded_at) is not None:
+            again = CorroborateFact(
+                confidence=command.traits.confidence,
+                importance=command.traits.importance,
+                evidence=command.content.evidence,
+            )
+            transaction.add(fact_id, decide(again, fact_id, fact, recorded_at=recorded_at))
+            return True
+    return False
+
+
+def _asserted(transaction: Transaction, command: RememberFact) -> str:
+    """Collect a new fact and return its name."""
+    recorded_at = transaction.recorded_at
+    fact_id = new_fact_id(recorded_at)
+    (event,) = decide(command, fact_id, _NEW, recorded_at=recorded_at)
+    transaction.add_new(fact_id, event)
+    return fact_id
+
+
+_NEW = showing.state(())
+
+
+def _body(origin: Origin, **asked: object) -> Mapping[str, object]:
+    """Return all of a request as JSON types, where a key may have to find it again."""
+    if origin.idempotency_key is None:
+        return {}
+    body: Mapping[str, object] = msgspec.to_builtins({"origin": origin, **asked})
+    return body

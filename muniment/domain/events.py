@@ -1,0 +1,215 @@
+"""
+What can happen to a fact and to a subject. Stored forever: rename nothing, only
+add and upcast.
+
+An event never says when it was recorded, by whom or why: the ledger stamps that on
+the transaction. A field whose value is sealed with the stream's key is ``None`` once
+that key is destroyed; everything else stays readable, so that a projection can be
+rebuilt without any key.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from muniment.domain.time import ALWAYS, Instant, Period
+
+
+Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+"""What metadata may hold; numbers are finite."""
+
+
+class Status(StrEnum):
+    """How far a fact may be relied on."""
+
+    ACTIVE = "active"
+
+
+class RevisionCause(StrEnum):
+    """Why a fact says something else now."""
+
+    CHANGED = "changed"
+    """The world changed; what was said before held until then."""
+
+    CORRECTED = "corrected"
+    """We were wrong; what was said before never held."""
+
+
+class RetireCause(StrEnum):
+    """Why a fact is no longer used."""
+
+    ASKED = "asked"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traits:
+    """
+    What is known of a belief without opening its content. Holds no personal content.
+
+    Attributes:
+        category: Kind of fact, or ``None``.
+        attribute: What it is about within its category, or ``None``.
+        status: How far it may be relied on.
+        confidence: 0 to 1.
+        importance: 0 to 1.
+        core: Whether it belongs into every prompt.
+        expires_at: From this recorded time on it is no longer used, or ``None``.
+    """
+
+    category: str | None
+    attribute: str | None
+    status: Status
+    confidence: float
+    importance: float
+    core: bool
+    expires_at: Instant | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """
+    What a statement rests on. Sealed.
+
+    Attributes:
+        source: What it came from, such as ``user_explicit`` or a tool's name.
+        source_turns: The turns of conversation it was drawn from, in order.
+        entities: Names it mentions, in order.
+        metadata: The caller's own fields, kept as they are.
+        claimed_at: When an imported statement says it was recorded elsewhere.
+    """
+
+    source: str
+    source_turns: tuple[str, ...]
+    entities: tuple[str, ...]
+    metadata: Mapping[str, Json]
+    claimed_at: Instant | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Content:
+    """What a fact says, and what that rests on. Sealed."""
+
+    text: str
+    evidence: Evidence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactAsserted:
+    """A fact was remembered for the first time, for *valid*."""
+
+    valid: Period
+    traits: Traits
+    content: Content | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactRevised:
+    """Within *valid* the fact says this now; outside of it, what it said before."""
+
+    valid: Period
+    traits: Traits
+    content: Content | None
+    cause: RevisionCause
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactCorroborated:
+    """Another source said the same for the same period. No belief changes."""
+
+    confidence: float
+    importance: float
+    evidence: Evidence | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactEnded:
+    """It stopped being true at *valid_to*."""
+
+    valid_to: Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactRetired:
+    """It is no longer believed or used; history keeps it."""
+
+    cause: RetireCause
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactRestored:
+    """It is believed again as it was right after *to_version*."""
+
+    to_version: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactRolledBack:
+    """
+    Within *within* it is believed as it was right after *to_version*.
+
+    Version 0 is before the fact existed. Outside *within* nothing changes, so that
+    what others wrote about other times stays.
+    """
+
+    to_version: int
+    within: Period = ALWAYS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactRedacted:
+    """The content of all its versions was made unreadable at every as-of."""
+
+
+FactEvent = (
+    FactAsserted
+    | FactRevised
+    | FactCorroborated
+    | FactEnded
+    | FactRetired
+    | FactRestored
+    | FactRolledBack
+    | FactRedacted
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubjectFrozen:
+    """Writes to the subject are refused from here on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubjectThawed:
+    """Writes to the subject are accepted again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HoldPlaced:
+    """
+    A legal hold binds the subject, or one fact of it.
+
+    Attributes:
+        hold_id: Names this hold; several may overlap.
+        fact_id: The fact bound, or ``None`` for the whole subject.
+        matter: What the hold is for. Sealed.
+    """
+
+    hold_id: str
+    fact_id: str | None
+    matter: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HoldReleased:
+    """One hold no longer binds."""
+
+    hold_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubjectErased:
+    """The keys of the subject were destroyed. Not reversible."""
+
+
+SubjectEvent = SubjectFrozen | SubjectThawed | HoldPlaced | HoldReleased | SubjectErased
+
+Event = FactEvent | SubjectEvent

@@ -1,0 +1,154 @@
+"""
+The life of one fact: what each version left believed.
+
+`evolve` folds events into state; `decision` turns a command and state into events.
+Both are pure and total. Everything else in Muniment is plumbing.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import reduce
+from typing import assert_never
+
+from muniment.domain.events import (
+    FactAsserted,
+    FactCorroborated,
+    FactEnded,
+    FactEvent,
+    FactRedacted,
+    FactRestored,
+    FactRetired,
+    FactRevised,
+    FactRolledBack,
+)
+from muniment.domain.time import ALWAYS, FOREVER, Instant, Period
+
+
+Statement = FactAsserted | FactRevised
+"""An event that says what a fact holds; the others only keep, end or bring back."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Belief:
+    """What *version* said, held for one period of valid time."""
+
+    valid: Period
+    version: int
+
+
+Beliefs = tuple[Belief, ...]
+"""Disjoint, in order of valid time."""
+
+
+@dataclass(frozen=True, slots=True)
+class FactState:
+    """
+    A fact after all its events.
+
+    Attributes:
+        events: Version k is ``events[k - 1]``.
+        left: What version k left believed is ``left[k]``; ``left[0]`` is nothing.
+        redacted: Whether its content is unreadable for good.
+    """
+
+    events: tuple[FactEvent, ...] = ()
+    left: tuple[Beliefs, ...] = ((),)
+    redacted: bool = False
+
+    @property
+    def head(self) -> int:
+        return len(self.events)
+
+    @property
+    def beliefs(self) -> Beliefs:
+        return self.left[-1]
+
+    def at(self, valid_at: Instant) -> Belief | None:
+        """Return what is believed about *valid_at*, if anything."""
+        return next((each for each in self.beliefs if valid_at in each.valid), None)
+
+    def said(self, version: int) -> Statement:
+        """Return what the version of a belief says."""
+        event = self.events[version - 1]
+        assert isinstance(event, FactAsserted | FactRevised), "a belief names a statement"
+        return event
+
+
+def evolve(fact: FactState, event: FactEvent) -> FactState:
+    """Return *fact* after *event*. Total: never raises."""
+    redacted = fact.redacted or isinstance(event, FactRedacted)
+    left = () if redacted else _after(fact, event)
+    return FactState((*fact.events, event), (*fact.left, left), redacted)
+
+
+def fold(events: Iterable[FactEvent]) -> FactState:
+    """Return the fact that *events*, oldest first, add up to."""
+    return reduce(evolve, events, FactState())
+
+
+def touched(event: FactEvent) -> Period | None:
+    """Return the valid period in which *event* may change what is believed."""
+    match event:
+        case FactAsserted() | FactRevised():
+            return event.valid
+        case FactEnded():
+            return Period(event.valid_to) if event.valid_to < FOREVER else None
+        case FactRolledBack():
+            return event.within
+        case FactRetired() | FactRestored() | FactRedacted():
+            return ALWAYS
+        case FactCorroborated():
+            return None
+        case _:
+            assert_never(event)
+
+
+def outside(beliefs: Beliefs, period: Period) -> Beliefs:
+    """Return what *beliefs* hold outside *period*."""
+    return tuple(Belief(rest, b.version) for b in beliefs for rest in b.valid.minus(period))
+
+
+def inside(beliefs: Beliefs, period: Period) -> Beliefs:
+    """Return what *beliefs* hold within *period*."""
+    return tuple(
+        Belief(part, b.version) for b in beliefs for part in b.valid.common(period)
+    )
+
+
+def _after(fact: FactState, event: FactEvent) -> Beliefs:
+    """Return what *event* leaves believed of a fact that is not redacted."""
+    match event:
+        case FactAsserted() | FactRevised():
+            mine = Belief(event.valid, fact.head + 1)
+            return tuple(sorted((*outside(fact.beliefs, event.valid), mine)))
+        case FactCorroborated():
+            return fact.beliefs
+        case FactEnded():
+            ended = touched(event)
+            return outside(fact.beliefs, ended) if ended else fact.beliefs
+        case FactRestored():
+            return _right_after(fact, event.to_version)
+        case FactRolledBack():
+            kept = outside(fact.beliefs, event.within)
+            back = inside(_right_after(fact, event.to_version), event.within)
+            return _joined(sorted((*kept, *back)))
+        case FactRetired() | FactRedacted():
+            return ()
+        case _:
+            assert_never(event)
+
+
+def _right_after(fact: FactState, version: int) -> Beliefs:
+    return fact.left[max(0, min(version, fact.head))]
+
+
+def _joined(beliefs: Iterable[Belief]) -> Beliefs:
+    """Join touching pieces of one version, which a rollback puts side by side again."""
+    joined: list[Belief] = []
+    for belief in beliefs:
+        last = joined[-1] if joined else None
+        if last and last.version == belief.version and last.valid.end == belief.valid.start:
+            joined[-1] = Belief(Period(last.valid.start, belief.valid.end), belief.version)
+        else:
+            joined.append(belief)
+    return tuple(joined)

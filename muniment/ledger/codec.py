@@ -1,0 +1,222 @@
+"""
+Events as bytes: canonical, versioned, upcast when read.
+
+A stored event has two parts. The *header* stays readable and holds no personal
+content: periods, traits, versions. The *content* is what `muniment.ledger.sealing`
+encrypts. Both are JSON with sorted keys and without absent fields; numbers are finite.
+
+A topic names the kind of event and its schema, ``fact.asserted.v1``; it never names a
+module, so that code can move. To change what an event holds, raise its schema and add
+an upcaster; never edit what is stored.
+"""
+
+import base64
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from typing import Any, cast
+
+import msgspec
+from eventsourcing.utils import register_topic, resolve_topic
+
+from muniment.domain import events
+from muniment.domain.events import Content, Event, Evidence, Status, Traits
+from muniment.domain.time import Period
+from muniment.errors import NewerSchemaError, UnknownEventError
+
+
+Fields = dict[str, Any]
+
+_KINDS: dict[type[Event], str] = {
+    events.FactAsserted: "fact.asserted",
+    events.FactRevised: "fact.revised",
+    events.FactCorroborated: "fact.corroborated",
+    events.FactEnded: "fact.ended",
+    events.FactRetired: "fact.retired",
+    events.FactRestored: "fact.restored",
+    events.FactRolledBack: "fact.rolled_back",
+    events.FactRedacted: "fact.redacted",
+    events.SubjectFrozen: "subject.frozen",
+    events.SubjectThawed: "subject.thawed",
+    events.HoldPlaced: "subject.hold_placed",
+    events.HoldReleased: "subject.hold_released",
+    events.SubjectErased: "subject.erased",
+}
+_SCHEMAS: dict[str, int] = dict.fromkeys(_KINDS.values(), 1)
+_UPCASTERS: dict[tuple[str, int], Callable[[Fields], Fields]] = {}
+"""By kind and schema: the header of the next schema from the header of this one."""
+
+_SEALED = frozenset({"content", "evidence", "matter"})
+_CAUSES: dict[str, type[StrEnum]] = {
+    "fact.revised": events.RevisionCause,
+    "fact.retired": events.RetireCause,
+}
+
+for _event, _kind in _KINDS.items():
+    register_topic(_kind, _event)
+
+_encoder = msgspec.json.Encoder(order="sorted")
+_decoder = msgspec.json.Decoder()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Encoded:
+    """
+    An event as bytes.
+
+    Attributes:
+        topic: Its kind and schema.
+        header: What stays readable.
+        content: What is to be sealed; may be empty.
+    """
+
+    topic: str
+    header: bytes
+    content: bytes
+
+
+def topic_of(kind: type[Event]) -> str:
+    """Return the topic under which events of *kind* are stored today."""
+    name = _KINDS[kind]
+    return f"{name}.v{_SCHEMAS[name]}"
+
+
+def encode(event: Event, *, content_tag: bytes | None = None) -> Encoded:
+    """Return *event* as bytes, with the keyed digest of its content in the header."""
+    header: Fields = {}
+    content: Fields = {}
+    for field in event.__dataclass_fields__:
+        value = getattr(event, field)
+        if value is None:
+            continue
+        if field in _SEALED:
+            content = _plain_sealed(value)
+        else:
+            header[field] = _plain(value)
+    if content_tag is not None:
+        header["tag"] = base64.b64encode(content_tag).decode()
+    return Encoded(
+        topic=topic_of(type(event)),
+        header=_encoder.encode(header),
+        content=_encoder.encode(content) if content else b"",
+    )
+
+
+def decode(
+    topic: str, header: bytes, content: bytes | None, *, place: str
+) -> tuple[Event, bytes | None]:
+    """
+    Return the event stored as *header* and *content*, and its content tag.
+
+    Args:
+        topic: Its kind and schema.
+        header: As stored.
+        content: Opened, or ``None`` when its key is gone or not wanted.
+        place: Where it stands, for errors.
+
+    Raises:
+        UnknownEventError: If there is no such kind of event.
+        NewerSchemaError: If a newer version of Muniment wrote it.
+    """
+    name, schema = kind_of(topic, place=place)
+    stored: Fields = _decoder.decode(header)
+    for step in range(schema, _SCHEMAS[name]):
+        stored = _UPCASTERS[name, step](stored)
+    tag = stored.pop("tag", None)
+    kind: Any = resolve_topic(name)
+    sealed = _decoder.decode(content) if content else None
+    values = {each.name: _revived(name, each.name, stored, sealed) for each in fields(kind)}
+    return cast("Event", kind(**values)), None if tag is None else base64.b64decode(tag)
+
+
+def kind_of(topic: str, *, place: str) -> tuple[str, int]:
+    """
+    Return the kind and the schema that *topic* names.
+
+    Raises:
+        UnknownEventError: If there is no such kind of event.
+        NewerSchemaError: If its schema is newer than this version knows.
+    """
+    name, _, schema = topic.rpartition(".v")
+    if name not in _SCHEMAS or not schema.isdecimal() or int(schema) < 1:
+        raise UnknownEventError(topic, place)
+    if int(schema) > _SCHEMAS[name]:
+        raise NewerSchemaError(f"event {name} at {place}", schema, str(_SCHEMAS[name]))
+    return name, int(schema)
+
+
+def canonical(value: object) -> bytes:
+    """Return *value*, made of JSON types alone, as the one spelling we hash and seal."""
+    return _encoder.encode(value)
+
+
+def parsed(stored: bytes) -> Any:
+    """Return what `canonical` was given."""
+    return _decoder.decode(stored)
+
+
+def _plain(value: object) -> object:
+    match value:
+        case Period():
+            return [value.start, value.end]
+        case Traits():
+            named = ((each, getattr(value, each)) for each in value.__dataclass_fields__)
+            return {name: each for name, each in named if each is not None}
+        case _:
+            return value
+
+
+def _plain_sealed(value: object) -> Fields:
+    match value:
+        case Content():
+            return {"text": value.text, **_plain_sealed(value.evidence)}
+        case Evidence():
+            named = ((each, getattr(value, each)) for each in value.__dataclass_fields__)
+            return {name: each for name, each in named if each not in (None, (), {})}
+        case _:
+            return {"matter": value}
+
+
+def _revived(kind: str, field: str, stored: Fields, sealed: Fields | None) -> object:
+    """Return the value of one field of an event of *kind*."""
+    match field:
+        case "content":
+            return None if sealed is None else _content(sealed)
+        case "evidence":
+            return None if sealed is None else _evidence(sealed)
+        case "matter":
+            return None if sealed is None else sealed["matter"]
+        case "valid" | "within":
+            return Period(*stored[field])
+        case "traits":
+            return _traits(stored[field])
+        case "cause":
+            return _CAUSES[kind](stored[field])
+        case _:
+            return stored.get(field)
+
+
+def _traits(stored: Mapping[str, Any]) -> Traits:
+    return Traits(
+        category=stored.get("category"),
+        attribute=stored.get("attribute"),
+        status=Status(stored["status"]),
+        confidence=float(stored["confidence"]),
+        importance=float(stored["importance"]),
+        core=stored["core"],
+        expires_at=stored.get("expires_at"),
+    )
+
+
+def _content(sealed: Fields) -> Content:
+    return Content(text=sealed["text"], evidence=_evidence(sealed))
+
+
+def _evidence(sealed: Fields) -> Evidence:
+    return Evidence(
+        source=sealed["source"],
+        source_turns=tuple(sealed.get("source_turns", ())),
+        entities=tuple(sealed.get("entities", ())),
+        metadata=sealed.get("metadata", {}),
+        claimed_at=sealed.get("claimed_at"),
+    )

@@ -1,0 +1,158 @@
+"""Connections to SQLite and PostgreSQL, set up so that what is committed is durable."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import sqlalchemy as sa
+
+from muniment.errors import (
+    CommitUncertainError,
+    ConfigurationError,
+    DatabaseUnavailableError,
+    LedgerBusyError,
+    NotAStoreError,
+)
+
+
+_DIALECTS: Final = {
+    "sqlite": "sqlite",
+    "postgresql": "postgresql+psycopg",
+    "postgresql+psycopg": "postgresql+psycopg",
+    "postgres": "postgresql+psycopg",
+}
+
+
+def connect(
+    url: str, *, lock_timeout: float, pool_size: int, schema: str | None = None
+) -> sa.Engine:
+    """
+    Return an engine for *url*; nothing is read or created yet.
+
+    Args:
+        url: ``sqlite:///PATH`` or ``postgresql://…``.
+        lock_timeout: Seconds to wait for another writer.
+        pool_size: Most connections kept open.
+        schema: On PostgreSQL, where unqualified tables are.
+
+    Raises:
+        ConfigurationError: If the URL names no database we know.
+    """
+    parsed = _parsed(url)
+    if parsed.get_backend_name() == "sqlite":
+        return _sqlite(parsed, lock_timeout=lock_timeout, pool_size=pool_size)
+    options = f"-c lock_timeout={int(lock_timeout * 1000)} -c timezone=UTC"
+    if schema is not None:
+        options += f" -c search_path={schema}"
+    return sa.create_engine(
+        parsed,
+        pool_size=pool_size,
+        max_overflow=pool_size,
+        pool_pre_ping=True,
+        connect_args={"options": options},
+    )
+
+
+def sqlite_file(url: str) -> Path | None:
+    """Return the file an SQLite *url* names; ``None`` for memory or another database."""
+    parsed = _parsed(url)
+    if parsed.get_backend_name() != "sqlite" or not parsed.database:
+        return None
+    return Path(parsed.database)
+
+
+@contextmanager
+def writing(engine: sa.Engine, *, lock_timeout: float) -> Iterator[sa.Connection]:
+    """
+    Give a connection in a transaction that may write; commit when the block ends well.
+
+    On SQLite the one write lock is taken at once, so that nothing read in the block can
+    be overtaken by another writer.
+
+    Raises:
+        LedgerBusyError: If another writer does not finish in time.
+        DatabaseUnavailableError: If the database cannot be reached.
+        CommitUncertainError: If the answer to the commit is lost.
+    """
+    with translated(lock_timeout), engine.connect() as connection:
+        if connection.dialect.name == "sqlite":
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+        yield connection
+        _commit(connection)
+
+
+@contextmanager
+def reading(engine: sa.Engine) -> Iterator[sa.Connection]:
+    """
+    Give a connection whose statements each see what is committed then.
+
+    Raises:
+        DatabaseUnavailableError: If the database cannot be reached.
+    """
+    with translated(0), engine.connect() as connection:
+        yield connection
+
+
+@contextmanager
+def translated(lock_timeout: float) -> Iterator[None]:
+    """Turn a failure of the database into the error that says what to do."""
+    try:
+        yield
+    except (sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.TimeoutError) as error:
+        problem = str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
+        if "locked" in problem or "lock timeout" in problem:
+            raise LedgerBusyError(lock_timeout) from error
+        if "not a database" in problem:
+            raise NotAStoreError("the file", "it is not an SQLite database") from error
+        raise DatabaseUnavailableError(problem) from error
+
+
+def _commit(connection: sa.Connection) -> None:
+    try:
+        connection.commit()
+    except (sa.exc.OperationalError, sa.exc.InterfaceError) as error:
+        # The database may have committed before the connection broke.
+        raise CommitUncertainError(str(error.orig).partition("\n")[0]) from error
+
+
+def _parsed(url: str) -> sa.URL:
+    try:
+        parsed = sa.make_url(url)
+    except sa.exc.ArgumentError as error:
+        raise ConfigurationError(
+            f"not a database URL: {url!r}", "use sqlite:///PATH or postgresql://…"
+        ) from error
+    if parsed.drivername == "sqlite" and parsed.database in (None, "", ":memory:"):
+        raise ConfigurationError(
+            "an SQLite URL needs a file", "use sqlite:///PATH or memory://"
+        )
+    if parsed.drivername not in _DIALECTS:
+        raise ConfigurationError(
+            f"no store can live in {parsed.drivername!r}",
+            "use sqlite:///PATH or postgresql://…",
+        )
+    return parsed.set(drivername=_DIALECTS[parsed.drivername])
+
+
+def _sqlite(url: sa.URL, *, lock_timeout: float, pool_size: int) -> sa.Engine:
+    arguments = {"timeout": lock_timeout, "check_same_thread": False}
+    engine = sa.create_engine(
+        url, pool_size=pool_size, max_overflow=pool_size, connect_args=arguments
+    )
+    sa.event.listen(engine, "connect", _set_up_sqlite)
+    return engine
+
+
+def _set_up_sqlite(connection: Any, _record: object) -> None:
+    # FULL makes a commit durable against power loss in WAL mode; secure_delete
+    # overwrites what is deleted, which erasure relies on.
+    for pragma in (
+        "journal_mode=WAL",
+        "synchronous=FULL",
+        "secure_delete=ON",
+        "foreign_keys=ON",
+        "cache_size=-65536",
+        "mmap_size=268435456",
+    ):
+        connection.execute(f"PRAGMA {pragma}").close()

@@ -1,0 +1,108 @@
+"""
+Many callers, one transaction of the database.
+
+The append lock is held across the disk's flush, so batching is the only lever on
+throughput. Whoever comes first leads: it carries out everything that waits, commits
+once, and hands the lead on. Nobody waits for company that does not come.
+"""
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from muniment.errors import DatabaseUnavailableError
+
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+BATCH_MAX = 256
+
+
+@dataclass(slots=True)
+class Ticket(Generic[T, R]):
+    """
+    One caller's request and what became of it.
+
+    Attributes:
+        request: What is asked for.
+        answer: Set when it is durable.
+        error: Set when it was refused; nothing of it was written.
+    """
+
+    request: T
+    answer: R | None = None
+    error: BaseException | None = None
+    leads: bool = False
+    turn: threading.Event = field(default_factory=threading.Event)
+
+
+class GroupCommit(Generic[T, R]):
+    """
+    Carries out requests in batches, in the order in which they came.
+
+    Args:
+        carry_out: Given a batch, sets each ticket's answer or error; what it raises
+            becomes the error of each ticket that has neither.
+    """
+
+    def __init__(self, carry_out: Callable[[Sequence[Ticket[T, R]]], None]) -> None:
+        self._carry_out = carry_out
+        self._mutex = threading.Lock()
+        self._waiting: list[Ticket[T, R]] = []
+        self._led = False
+
+    def submit(self, request: T) -> R:
+        """
+        Return the answer to *request* once it is durable.
+
+        Raises:
+            BaseException: The request's own error, never another's.
+        """
+        ticket: Ticket[T, R] = Ticket(request)
+        with self._mutex:
+            self._waiting.append(ticket)
+            ticket.leads = not self._led
+            self._led = True
+        if not ticket.leads:
+            ticket.turn.wait()
+        if ticket.leads:
+            self._lead()
+        if ticket.error is not None:
+            raise ticket.error
+        assert ticket.answer is not None, "a ticket has an answer or an error"
+        return ticket.answer
+
+    def _lead(self) -> None:
+        """Carry out what waits, the leader's own among it, and hand the lead on."""
+        with self._mutex:
+            batch = self._waiting[:BATCH_MAX]
+            del self._waiting[:BATCH_MAX]
+        try:
+            self._carry_out(batch)
+        except BaseException as error:
+            for ticket in batch:
+                if ticket.answer is None and ticket.error is None:
+                    ticket.error = _for_all(error)
+            raise
+        finally:
+            self._hand_on(batch)
+
+    def _hand_on(self, done: Sequence[Ticket[T, R]]) -> None:
+        with self._mutex:
+            heir = self._waiting[0] if self._waiting else None
+            self._led = heir is not None
+            if heir is not None:
+                heir.leads = True
+        for ticket in done:
+            ticket.turn.set()
+        if heir is not None:
+            heir.turn.set()
+
+
+def _for_all(error: BaseException) -> BaseException:
+    """Return what an interruption of the leader means to those who only followed."""
+    if isinstance(error, Exception):
+        return error
+    return DatabaseUnavailableError(f"the writing thread was stopped ({error!r})")

@@ -1,0 +1,357 @@
+"""
+The ledger: transactions in, opened events out.
+
+Everything that is decided on what the ledger holds is decided under its lock, so a
+decision and its events are one. What is read outside of the lock is a prefix.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from muniment.domain.events import Event, FactAsserted, FactCorroborated, FactRevised
+from muniment.domain.rollback import Stamp
+from muniment.domain.scope import Scope
+from muniment.domain.time import Instant
+from muniment.errors import (
+    FutureAsOfError,
+    IdempotencyConflictError,
+    MunimentError,
+    UnknownFactError,
+)
+from muniment.ledger import codec, sealing
+from muniment.ledger.application import LedgerApplication
+from muniment.ledger.group_commit import GroupCommit, Ticket
+from muniment.ledger.mapper import SealingMapper
+from muniment.ledger.recorder import Append, LedgerRecorder, Present
+from muniment.ledger.records import (
+    FACT,
+    DraftEvent,
+    Head,
+    Origin,
+    RecordedEvent,
+    TransactionRow,
+)
+from muniment.ledger.transaction import (
+    FactChange,
+    Request,
+    Transaction,
+    refuse_if_frozen,
+)
+from muniment.ledger.vault import Subject, Vault
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Committed:
+    """
+    A transaction that is durable.
+
+    Attributes:
+        tx_id: Its number; ``None`` when there was nothing to do.
+        recorded_at: When the ledger learned it, or, with nothing to do, stood.
+        position: Of its last event.
+        subject: Whose memory it is about.
+        events: What was appended.
+        repeated: Whether an earlier request with the same key had done it already.
+    """
+
+    tx_id: int | None
+    recorded_at: Instant
+    position: int
+    subject: Subject
+    events: tuple[RecordedEvent, ...]
+    repeated: bool = False
+
+
+class InlineProjection(Protocol):
+    """A read model that changes in the transaction that appends the events."""
+
+    def apply(self, append: Append, changes: Sequence[FactChange]) -> None:
+        """
+        Fold what one transaction did; durable with it, or not at all.
+
+        Raises:
+            ProjectionError: If the read model cannot be what the ledger says.
+        """
+
+
+class Ledger:
+    """
+    One tenant's ledger.
+
+    Safe to use from many threads; a durable one from many processes.
+
+    Args:
+        recorder: Keeps the events.
+        vault: Keeps the keys.
+        projection: Applied in each transaction.
+    """
+
+    def __init__(
+        self,
+        recorder: LedgerRecorder,
+        vault: Vault,
+        projection: InlineProjection,
+        name: str,
+    ) -> None:
+        self.name = name
+        self.recorder = recorder
+        self.vault = vault
+        self.mapper = SealingMapper(vault, ledger=name)
+        self.application = LedgerApplication(recorder, self.mapper)
+        self._projection = projection
+        self._request_key = sealing.derived(vault.ledger_key, "request")
+        self._commits: GroupCommit[Request, Committed] = GroupCommit(self._carry_out)
+
+    def transact(self, request: Request) -> Committed:
+        """
+        Carry out *request* in one transaction; durable once this returns.
+
+        Raises:
+            MunimentError: What the request's work raised, or why it could not be
+                written; nothing of it was, unless it is `CommitUncertainError`.
+        """
+        return self._commits.submit(request)
+
+    def present(self) -> Present:
+        """Return where the ledger stands, and the time."""
+        return self.recorder.present()
+
+    def resolve(self, recorded_at: Instant) -> Head:
+        """
+        Return where the ledger stood at *recorded_at*, for good.
+
+        A time after the last transaction is promised under the append lock: whatever is
+        being written, or written later by a clock that stepped back, is recorded after.
+
+        Raises:
+            FutureAsOfError: If that time has not come.
+        """
+        present = self.recorder.present()
+        if recorded_at > max(present.head.recorded_at, present.horizon):
+            with self.recorder.appending() as append:
+                if recorded_at > append.now:
+                    raise FutureAsOfError(recorded_at, append.now)
+                append.promise(recorded_at)
+                return append.head
+        return self.recorder.head_at(recorded_at)
+
+    def fact(self, fact_id: str) -> tuple[Subject, tuple[RecordedEvent, ...]]:
+        """
+        Return whose fact it is and all its events, opened as far as its keys allow.
+
+        Raises:
+            UnknownFactError: If it was never recorded, or its subject was erased.
+        """
+        stamped = self.recorder.read_stream(FACT + fact_id)
+        subject = self.vault.subject(stamped[0].sealed.subject_ref) if stamped else None
+        if subject is None:
+            raise UnknownFactError(fact_id)
+        return subject, self.mapper.opened(stamped, subject)
+
+    def subject_events(
+        self, subject: Subject, *, after: int = 0, until: int | None = None
+    ) -> tuple[RecordedEvent, ...]:
+        """Return the events of *subject* past *after*, up to *until*, oldest first."""
+        stamped = self.recorder.read_subject(subject.ref, after=after, until=until)
+        return self.mapper.opened(stamped, subject)
+
+    def origins(
+        self, subject: Subject, events: Sequence[RecordedEvent]
+    ) -> dict[int, tuple[TransactionRow, Origin]]:
+        """Return by number the transactions of *events*, with who did them and why."""
+        if not events:
+            return {}
+        numbers = {each.tx_id for each in events}
+        if len(numbers) == 1:
+            rows = [self.recorder.transaction(next(iter(numbers)))]
+        else:
+            rows = list(
+                self.recorder.transactions(
+                    first=min(numbers), last=max(numbers), subject_ref=subject.ref
+                )
+            )
+        return {
+            row.tx_id: (row, self.mapper.origin(subject, row))
+            for row in rows
+            if row is not None and row.tx_id in numbers
+        }
+
+    def stamps(self, subject: Subject, events: Sequence[RecordedEvent]) -> list[Stamp]:
+        """Return the stamp of each of *events*."""
+        origins = self.origins(subject, events)
+        return [_stamp(event, origins[event.tx_id][1]) for event in events]
+
+    def close(self) -> None:
+        """Let go of everything; what was committed stays."""
+        self.application.close()
+        self.recorder.close()
+        self.vault.close()
+
+    def _carry_out(self, batch: Sequence[Ticket[Request, Committed]]) -> None:
+        try:
+            self._carry_out_together(batch)
+        except MunimentError:
+            raise
+        except Exception:
+            if len(batch) == 1:
+                raise
+            # One of them broke the transaction of all: each gets one of its own, and
+            # so its own answer or its own error.
+            for ticket in batch:
+                ticket.answer = ticket.error = None
+                self._carry_out_alone(ticket)
+
+    def _carry_out_alone(self, ticket: Ticket[Request, Committed]) -> None:
+        try:
+            self._carry_out_together([ticket])
+        except Exception as error:  # noqa: BLE001 - it is raised to the one who asked
+            ticket.answer, ticket.error = None, error
+
+    def _carry_out_together(self, batch: Sequence[Ticket[Request, Committed]]) -> None:
+        answers: list[Committed | None] = []
+        with self.recorder.appending() as append:
+            for ticket in batch:
+                answers.append(self._carry_out_one(append, ticket))
+        # Only now is anything durable.
+        for ticket, answer in zip(batch, answers, strict=True):
+            ticket.answer = answer
+
+    def _carry_out_one(
+        self, append: Append, ticket: Ticket[Request, Committed]
+    ) -> Committed | None:
+        request = ticket.request
+        try:
+            subject = self._subject_of(append, request)
+            earlier = self._earlier(append, request, subject)
+            if earlier is not None:
+                return earlier
+            transaction = Transaction(append, self.vault, self.mapper, subject=subject)
+            if not request.passes_freeze:
+                refuse_if_frozen(transaction)
+            request.work(transaction)
+        except MunimentError as error:
+            # Nothing was inserted yet, so the others in the batch are not touched.
+            ticket.error = error
+            return None
+        return self._insert(append, request, transaction)
+
+    def _insert(
+        self, append: Append, request: Request, transaction: Transaction
+    ) -> Committed:
+        subject, drafts = transaction.subject, transaction.drafts()
+        head = append.head
+        if not drafts:
+            return Committed(
+                tx_id=None,
+                recorded_at=head.recorded_at,
+                position=head.position,
+                subject=subject,
+                events=(),
+            )
+        row = self._row(head, request, transaction, len(drafts))
+        stored = self.application.events.put(drafts, append=append, transaction=row)
+        recorded = tuple(
+            _recorded(draft, row, each.notification.id)
+            for draft, each in zip(drafts, stored, strict=True)
+        )
+        self._projection.apply(append, transaction.changes(recorded))
+        return Committed(
+            tx_id=row.tx_id,
+            recorded_at=row.recorded_at,
+            position=row.last_position,
+            subject=subject,
+            events=recorded,
+        )
+
+    def _subject_of(self, append: Append, request: Request) -> Subject:
+        if request.scope is not None:
+            return self.vault.find_or_make(request.scope)
+        assert request.fact_id is not None, "a request names a scope or a fact"
+        stream = append.read_stream(FACT + request.fact_id)
+        subject = self.vault.subject(stream[0].sealed.subject_ref) if stream else None
+        if subject is None:
+            raise UnknownFactError(request.fact_id)
+        return subject
+
+    def _earlier(
+        self, append: Append, request: Request, subject: Subject
+    ) -> Committed | None:
+        """Return what an earlier request with the same idempotency key did."""
+        key = request.origin.idempotency_key
+        row = append.find_request(self._idempotency_tag(key)) if key else None
+        if key is None or row is None:
+            return None
+        if row.request_tag != self._request_tag(request):
+            raise IdempotencyConflictError(key, row.tx_id)
+        # Read where it was found: it may stand in the very batch that is written now.
+        stamped = append.read(first=row.first_position, last=row.last_position)
+        return Committed(
+            tx_id=row.tx_id,
+            recorded_at=row.recorded_at,
+            position=row.last_position,
+            subject=subject,
+            events=self.mapper.opened(stamped, subject),
+            repeated=True,
+        )
+
+    def _row(
+        self, head: Head, request: Request, transaction: Transaction, count: int
+    ) -> TransactionRow:
+        key = request.origin.idempotency_key
+        tx_id = head.tx_id + 1
+        return TransactionRow(
+            tx_id=tx_id,
+            recorded_at=transaction.recorded_at,
+            first_position=head.position + 1,
+            last_position=head.position + count,
+            action=request.action,
+            subject_ref=transaction.subject.ref,
+            idempotency_tag=self._idempotency_tag(key) if key else None,
+            request_tag=self._request_tag(request) if key else None,
+            header=self.mapper.sealed_header(transaction.subject, tx_id, request.origin),
+        )
+
+    def _idempotency_tag(self, key: str) -> bytes:
+        return sealing.tag(self._request_key, codec.canonical(["key", key]))
+
+    def _request_tag(self, request: Request) -> bytes:
+        whose = str(request.scope) if request.scope else request.fact_id
+        body = [request.action, whose, request.body]
+        return sealing.tag(self._request_key, codec.canonical(body))
+
+
+def _recorded(draft: DraftEvent, row: TransactionRow, position: int) -> RecordedEvent:
+    return RecordedEvent(
+        position=position,
+        tx_id=row.tx_id,
+        recorded_at=row.recorded_at,
+        stream=draft.originator_id,
+        version=draft.originator_version,
+        subject_ref=draft.subject.ref,
+        content_tag=draft.content_tag,
+        event=draft.event,
+    )
+
+
+def _stamp(event: RecordedEvent, origin: Origin) -> Stamp:
+    return Stamp(
+        position=event.position,
+        tx_id=event.tx_id,
+        recorded_at=event.recorded_at,
+        actor=origin.actor,
+        trigger=origin.trigger,
+        session_id=origin.session_id,
+        source=_source(event.event),
+    )
+
+
+def _source(event: Event) -> str | None:
+    """Return what an event was said to come from, where it says and can be read."""
+    match event:
+        case FactAsserted() | FactRevised() if event.content is not None:
+            return event.content.evidence.source
+        case FactCorroborated() if event.evidence is not None:
+            return event.evidence.source
+        case _:
+            return None

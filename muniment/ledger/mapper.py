@@ -1,0 +1,145 @@
+"""From domain events to sealed, stored ones and back: the library's mapper, per stream."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import msgspec
+from eventsourcing.persistence import JSONTranscoder, Mapper, StoredEvent
+
+from muniment.domain.events import Event, FactAsserted, FactRevised, Traits
+from muniment.ledger import codec, sealing
+from muniment.ledger.records import (
+    DraftEvent,
+    Origin,
+    RecordedEvent,
+    SealedEvent,
+    StampedEvent,
+    TransactionRow,
+)
+from muniment.ledger.vault import Subject, Vault
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenedEvent:
+    """A stored event as the library's event store gives it back."""
+
+    originator_id: str
+    originator_version: int
+    event: Event
+    content_tag: bytes | None = field(repr=False)
+
+
+class SealingMapper(Mapper[str]):
+    """
+    Seals each event under its stream's key, bound to the place it stands at.
+
+    An event whose key was destroyed is given back without its sealed fields.
+    """
+
+    def __init__(self, vault: Vault, *, ledger: str) -> None:
+        # The library wants a transcoder; ours is the codec, so this one stays unused.
+        super().__init__(transcoder=JSONTranscoder())
+        self._vault = vault
+        self._ledger = ledger
+
+    def to_stored_event(self, domain_event: Any) -> SealedEvent:
+        """Return a `DraftEvent` sealed."""
+        draft = cast("DraftEvent", domain_event)
+        encoded = codec.encode(draft.event, content_tag=draft.content_tag)
+        place = self._place(
+            draft.originator_id, draft.originator_version, encoded.topic, encoded.header
+        )
+        key_id, key = draft.key
+        return SealedEvent(
+            originator_id=draft.originator_id,
+            originator_version=draft.originator_version,
+            topic=encoded.topic,
+            state=sealing.packed(
+                encoded.header, sealing.seal(key, encoded.content, place=place)
+            ),
+            subject_ref=draft.subject.ref,
+            key_id=key_id,
+        )
+
+    def to_domain_event(self, stored_event: StoredEvent) -> Any:
+        """Return a `SealedEvent` opened, as an `OpenedEvent`."""
+        sealed = cast("SealedEvent", stored_event)
+        subject = self._vault.subject(sealed.subject_ref)
+        keys = self._vault.keys(subject, [sealed.key_id]) if subject else {}
+        event, tag = self._open(sealed, keys.get(sealed.key_id))
+        return OpenedEvent(
+            originator_id=str(sealed.originator_id),
+            originator_version=sealed.originator_version,
+            event=event,
+            content_tag=tag,
+        )
+
+    def opened(
+        self, events: Sequence[StampedEvent], subject: Subject | None
+    ) -> tuple[RecordedEvent, ...]:
+        """Return *events* of one subject opened; without content where there is no key."""
+        keys: Mapping[int, bytes] = {}
+        if subject is not None and events:
+            keys = self._vault.keys(subject, [each.sealed.key_id for each in events])
+        return tuple(self._recorded(each, keys.get(each.sealed.key_id)) for each in events)
+
+    def skeletons(self, events: Sequence[StampedEvent]) -> tuple[RecordedEvent, ...]:
+        """Return *events* without content; needs no key."""
+        return tuple(self._recorded(each, None) for each in events)
+
+    def sealed_header(self, subject: Subject, tx_id: int, origin: Origin) -> bytes:
+        """Return who did something and why, sealed for one transaction."""
+        named = ((each, getattr(origin, each)) for each in Origin.__dataclass_fields__)
+        plain = codec.canonical({name: value for name, value in named if value})
+        return sealing.seal(subject.header_key, plain, place=self._header_place(tx_id))
+
+    def origin(self, subject: Subject | None, transaction: TransactionRow) -> Origin:
+        """Return who did something and why; nothing of it once the subject is erased."""
+        if subject is None or not transaction.header:
+            return Origin()
+        place = self._header_place(transaction.tx_id)
+        plain = sealing.unseal(subject.header_key, transaction.header, place=place)
+        return msgspec.json.decode(plain, type=Origin)
+
+    def _recorded(self, stamped: StampedEvent, key: bytes | None) -> RecordedEvent:
+        event, tag = self._open(stamped.sealed, key)
+        return RecordedEvent(
+            position=stamped.position,
+            tx_id=stamped.tx_id,
+            recorded_at=stamped.recorded_at,
+            stream=str(stamped.sealed.originator_id),
+            version=stamped.sealed.originator_version,
+            subject_ref=stamped.sealed.subject_ref,
+            content_tag=tag,
+            event=event,
+        )
+
+    def _open(self, sealed: SealedEvent, key: bytes | None) -> tuple[Event, bytes | None]:
+        stream, version = str(sealed.originator_id), sealed.originator_version
+        where = f"{stream} version {version}"
+        header, ciphertext = sealing.unpacked(sealed.state, place=where)
+        content = None
+        if key is not None:
+            place = self._place(stream, version, sealed.topic, header)
+            content = sealing.unseal(key, ciphertext, place=place)
+        return codec.decode(sealed.topic, header, content, place=where)
+
+    def _place(self, stream: str, version: int, topic: str, header: bytes) -> bytes:
+        return f"event/{self._ledger}/{stream}/{version}/{topic}/".encode() + header
+
+    def _header_place(self, tx_id: int) -> bytes:
+        return f"transaction/{self._ledger}/{tx_id}".encode()
+
+
+def content_tag(subject: Subject, event: Event) -> bytes | None:
+    """Return the keyed digest by which a repeat of what *event* says is found."""
+    if not isinstance(event, FactAsserted | FactRevised) or event.content is None:
+        return None
+    return tag_of(subject, event.content.text, event.traits)
+
+
+def tag_of(subject: Subject, text: str, traits: Traits) -> bytes:
+    """Return the keyed digest of *text* as a fact of its category and attribute."""
+    said = [text, traits.category, traits.attribute]
+    return sealing.tag(subject.tag_key, codec.canonical(said))

@@ -1,0 +1,182 @@
+"""A ledger in memory: the twin that the durable recorders are tested against."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from threading import RLock
+
+from eventsourcing.persistence import IntegrityError, Tracking
+
+from muniment.clock import Clock
+from muniment.domain.time import BEGINNING, Instant
+from muniment.ledger.recorder import Append, LedgerRecorder, Present
+from muniment.ledger.records import Head, SealedEvent, StampedEvent, TransactionRow
+
+
+class MemoryRecorder(LedgerRecorder):
+    """
+    A `LedgerRecorder` that forgets everything when its process ends.
+
+    Attributes:
+        read_models: What projections keep in the transaction of the events, by name.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lock = RLock()
+        self._transactions: list[TransactionRow] = []
+        self._events: list[StampedEvent] = []
+        self._tracking: dict[str, int] = {}
+        self._horizon = BEGINNING
+        self.read_models: dict[str, object] = {}
+
+    @contextmanager
+    def appending(self) -> Iterator["_MemoryAppend"]:
+        with self._lock:
+            before = len(self._transactions), len(self._events)
+            tracking, horizon = dict(self._tracking), self._horizon
+            read_models = dict(self.read_models)
+            try:
+                yield _MemoryAppend(self)
+            except BaseException:
+                del self._transactions[before[0] :], self._events[before[1] :]
+                self._tracking, self._horizon = tracking, horizon
+                self.read_models = read_models
+                raise
+
+    def present(self) -> Present:
+        with self._lock:
+            head = self._head()
+            return Present(head, max(self._clock(), head.recorded_at), self._horizon)
+
+    def head_at(self, recorded_at: Instant) -> Head:
+        with self._lock:
+            known = [each for each in self._transactions if each.recorded_at <= recorded_at]
+            return _head_after(known[-1]) if known else _EMPTY
+
+    def read(
+        self, *, after: int = 0, until: int | None = None, limit: int
+    ) -> Sequence[StampedEvent]:
+        with self._lock:
+            return self._events[max(after, 0) : until][:limit]
+
+    def read_stream(self, stream: str) -> Sequence[StampedEvent]:
+        with self._lock:
+            found = [each for each in self._events if each.sealed.originator_id == stream]
+        return sorted(found, key=lambda each: each.sealed.originator_version)
+
+    def read_subject(
+        self, subject_ref: str, *, after: int = 0, until: int | None = None
+    ) -> Sequence[StampedEvent]:
+        with self._lock:
+            events = self._events[after:until]
+        return [each for each in events if each.sealed.subject_ref == subject_ref]
+
+    def transactions(
+        self, *, first: int, last: int, subject_ref: str
+    ) -> Sequence[TransactionRow]:
+        with self._lock:
+            rows = self._transactions[first - 1 : last]
+        return [each for each in rows if each.subject_ref == subject_ref]
+
+    def transaction(self, tx_id: int) -> TransactionRow | None:
+        with self._lock:
+            known = 0 < tx_id <= len(self._transactions)
+            return self._transactions[tx_id - 1] if known else None
+
+    def insert_tracking(self, tracking: Tracking) -> None:
+        with self._lock:
+            self._record(tracking)
+
+    def max_tracking_id(self, application_name: str) -> int | None:
+        with self._lock:
+            return self._tracking.get(application_name)
+
+    def close(self) -> None:
+        """Keep everything: another store in this process may be open on it."""
+
+    def _track(self, append: Append, tracking: Tracking | None) -> None:
+        if tracking is not None:
+            self._record(tracking)
+
+    def _record(self, tracking: Tracking) -> None:
+        if tracking.notification_id <= self._tracking.get(tracking.application_name, -1):
+            raise IntegrityError(f"already recorded: {tracking}")
+        self._tracking[tracking.application_name] = tracking.notification_id
+
+    def _head(self) -> Head:
+        return _head_after(self._transactions[-1]) if self._transactions else _EMPTY
+
+
+class _MemoryAppend:
+    """The ledger while its lock is held."""
+
+    connection = None
+
+    def __init__(self, recorder: MemoryRecorder) -> None:
+        self._recorder = recorder
+        taken: defaultdict[str, set[int]] = defaultdict(set)
+        for each in recorder._events:  # noqa: SLF001 - one object in two halves
+            taken[str(each.sealed.originator_id)].add(each.sealed.originator_version)
+        self._taken = taken
+
+    @property
+    def head(self) -> Head:
+        return self._recorder._head()  # noqa: SLF001
+
+    @property
+    def now(self) -> Instant:
+        return self._recorder.present().now
+
+    def next_time(self) -> Instant:
+        recorder = self._recorder
+        floor = max(self.head.recorded_at, recorder._horizon)  # noqa: SLF001
+        return Instant(max(recorder._clock(), floor + 1))  # noqa: SLF001
+
+    def promise(self, until: Instant) -> None:
+        recorder = self._recorder
+        recorder._horizon = max(recorder._horizon, until)  # noqa: SLF001
+
+    def insert(
+        self, transaction: TransactionRow, events: Sequence[SealedEvent]
+    ) -> tuple[StampedEvent, ...]:
+        for event in events:
+            taken = self._taken[str(event.originator_id)]
+            if event.originator_version in taken:
+                raise IntegrityError(f"already recorded: {event}")
+            taken.add(event.originator_version)
+        stamped = tuple(
+            StampedEvent(
+                position=position,
+                tx_id=transaction.tx_id,
+                recorded_at=transaction.recorded_at,
+                sealed=event,
+            )
+            for position, event in enumerate(events, transaction.first_position)
+        )
+        self._recorder._transactions.append(transaction)  # noqa: SLF001
+        self._recorder._events.extend(stamped)  # noqa: SLF001
+        return stamped
+
+    def read_stream(self, stream: str) -> Sequence[StampedEvent]:
+        return self._recorder.read_stream(stream)
+
+    def read(self, *, first: int, last: int) -> Sequence[StampedEvent]:
+        return self._recorder.read(after=first - 1, until=last, limit=last)
+
+    def find_request(self, idempotency_tag: bytes) -> TransactionRow | None:
+        rows = self._recorder._transactions  # noqa: SLF001
+        return next(
+            (each for each in rows if each.idempotency_tag == idempotency_tag), None
+        )
+
+    def subject_moved_at(self, subject_ref: str) -> int:
+        events = self._recorder.read_subject(subject_ref)
+        return events[-1].position if events else 0
+
+
+_EMPTY = Head(0, 0, BEGINNING)
+
+
+def _head_after(transaction: TransactionRow) -> Head:
+    return Head(transaction.tx_id, transaction.last_position, transaction.recorded_at)

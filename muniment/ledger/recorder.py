@@ -1,0 +1,301 @@
+"""
+What every recorder of a ledger promises, and how the library's interface rests on it.
+
+A recorder keeps one ledger. `eventsourcing` sees an ordinary process recorder;
+Muniment appends through `LedgerRecorder.appending`, which holds the ledger's lock.
+"""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from threading import Event, Thread
+from typing import Any, Protocol
+
+import sqlalchemy as sa
+from eventsourcing.persistence import (
+    ApplicationRecorder,
+    ListenNotifySubscription,
+    Notification,
+    ProcessRecorder,
+    StoredEvent,
+    Tracking,
+)
+
+from muniment.domain.time import Instant
+from muniment.ledger.records import Head, SealedEvent, StampedEvent, TransactionRow
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """
+    What is true right now.
+
+    Attributes:
+        head: The last transaction that is committed.
+        now: The clock or the last recorded time, whichever is later.
+        horizon: The latest recorded time an answer was promised for.
+    """
+
+    head: Head
+    now: Instant
+    horizon: Instant
+
+
+class Append(Protocol):
+    """
+    The ledger while its lock is held. Nothing is durable until the block ends well.
+
+    Attributes:
+        head: Moves with each insert.
+        now: The clock or the last recorded time, whichever is later.
+        connection: The database transaction, for projections that are applied inline;
+            ``None`` in memory.
+    """
+
+    @property
+    def head(self) -> Head: ...
+
+    @property
+    def now(self) -> Instant: ...
+
+    @property
+    def connection(self) -> sa.Connection | None: ...
+
+    def next_time(self) -> Instant:
+        """Return the recorded time of a transaction inserted now: later than any before."""
+
+    def promise(self, until: Instant) -> None:
+        """Let no later transaction be recorded at or before *until*."""
+
+    def insert(
+        self, transaction: TransactionRow, events: Sequence[SealedEvent]
+    ) -> tuple[StampedEvent, ...]:
+        """
+        Append one transaction.
+
+        Raises:
+            IntegrityError: Of the library, if a stream already has one of the versions.
+        """
+
+    def read_stream(self, stream: str) -> Sequence[StampedEvent]:
+        """Return one stream, oldest first, with what this block appended."""
+
+    def read(self, *, first: int, last: int) -> Sequence[StampedEvent]:
+        """Return the events *first* to *last*, with what this block appended."""
+
+    def find_request(self, idempotency_tag: bytes) -> TransactionRow | None:
+        """Return the transaction with that idempotency key, if there is one."""
+
+    def subject_moved_at(self, subject_ref: str) -> int:
+        """Return the position of the last event of a subject; 0 when it has none."""
+
+
+class LedgerRecorder(ProcessRecorder):
+    """
+    One ledger, durable or in memory.
+
+    Safe to use from many threads; a durable one from many processes. A reader sees a
+    prefix of the ledger, never a gap.
+    """
+
+    @abstractmethod
+    def appending(self) -> AbstractContextManager[Append]:
+        """
+        Hold the ledger's lock; commit when the block ends well, else leave nothing.
+
+        Raises:
+            LedgerBusyError: If the lock does not come free in time.
+            CommitUncertainError: If the answer to the commit is lost.
+        """
+
+    @abstractmethod
+    def present(self) -> Present:
+        """Return where the ledger stands, and the time."""
+
+    @abstractmethod
+    def head_at(self, recorded_at: Instant) -> Head:
+        """Return where the ledger stood at *recorded_at*, of what is committed."""
+
+    @abstractmethod
+    def read(
+        self, *, after: int = 0, until: int | None = None, limit: int
+    ) -> Sequence[StampedEvent]:
+        """Return at most *limit* events past position *after*, up to *until*."""
+
+    @abstractmethod
+    def read_stream(self, stream: str) -> Sequence[StampedEvent]:
+        """Return one stream, oldest first; empty when it does not exist."""
+
+    @abstractmethod
+    def read_subject(
+        self, subject_ref: str, *, after: int = 0, until: int | None = None
+    ) -> Sequence[StampedEvent]:
+        """Return the events of one subject past *after*, up to *until*, oldest first."""
+
+    @abstractmethod
+    def transactions(
+        self, *, first: int, last: int, subject_ref: str
+    ) -> Sequence[TransactionRow]:
+        """Return the transactions *first* to *last* of one subject, oldest first."""
+
+    @abstractmethod
+    def transaction(self, tx_id: int) -> TransactionRow | None:
+        """Return one transaction, if there is one."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of everything; what was committed stays."""
+
+    def insert_events(
+        self, stored_events: Sequence[StoredEvent], **kwargs: Any
+    ) -> Sequence[int] | None:
+        """
+        Append events as the library asks for it.
+
+        Keyword Args:
+            append: The `Append` to insert into, its lock held.
+            transaction: The `TransactionRow` to insert them as; else a plain one.
+            tracking: Recorded with the events, all or none.
+        """
+        if not stored_events and "tracking" not in kwargs:
+            return None if kwargs else []
+        sealed = [_as_sealed(each) for each in stored_events]
+        if "append" in kwargs:
+            stamped = kwargs["append"].insert(kwargs["transaction"], sealed)
+        else:
+            with self.appending() as append:
+                self._track(append, kwargs.get("tracking"))
+                stamped = self._plain(append, sealed)
+        return [each.position for each in stamped]
+
+    def select_events(
+        self,
+        originator_id: Any,
+        *,
+        gt: int | None = None,
+        lte: int | None = None,
+        desc: bool = False,
+        limit: int | None = None,
+    ) -> Sequence[StoredEvent]:
+        """Return the events of one stream as the library asks for them."""
+        found = [
+            _as_stored(each.sealed)
+            for each in self.read_stream(str(originator_id))
+            if (gt is None or each.sealed.originator_version > gt)
+            and (lte is None or each.sealed.originator_version <= lte)
+        ]
+        return (found[::-1] if desc else found)[:limit]
+
+    def select_notifications(  # noqa: PLR0913 - the library's signature
+        self,
+        start: int | None,
+        limit: int,
+        stop: int | None = None,
+        topics: Sequence[str] = (),
+        *,
+        inclusive_of_start: bool = True,
+    ) -> Sequence[Notification]:
+        """Return the events of the ledger in order, as the library asks for them."""
+        after = (start or 1) - 1 if inclusive_of_start or start is None else start
+        found: list[Notification] = []
+        while len(found) < limit:
+            events = self.read(after=after, until=stop, limit=limit)
+            found.extend(
+                _as_notification(each)
+                for each in events
+                if not topics or each.sealed.topic in topics
+            )
+            if len(events) < limit:
+                break
+            after = events[-1].position
+        return found[:limit]
+
+    def max_notification_id(self) -> int | None:
+        """Return the last position; ``None`` when there is none."""
+        return self.present().head.position or None
+
+    def subscribe(
+        self, gt: int | None = None, topics: Sequence[str] = ()
+    ) -> "PollingSubscription":
+        """Return an iterator over the ledger's events that waits for more."""
+        return PollingSubscription(recorder=self, gt=gt, topics=topics)
+
+    @staticmethod
+    def _plain(append: Append, sealed: Sequence[SealedEvent]) -> Sequence[StampedEvent]:
+        if not sealed:
+            return ()
+        return append.insert(plain_transaction(append, len(sealed)), sealed)
+
+    @abstractmethod
+    def _track(self, append: Append, tracking: Tracking | None) -> None:
+        """Record *tracking*, if given, in the transaction of *append*."""
+
+
+class PollingSubscription(ListenNotifySubscription[ApplicationRecorder]):
+    """Events as they are appended, by whatever process: looked for ten times a second."""
+
+    def __init__(
+        self, recorder: LedgerRecorder, gt: int | None = None, topics: Sequence[str] = ()
+    ) -> None:
+        super().__init__(recorder=recorder, gt=gt, topics=topics)
+        self._stopped = Event()
+        self._poller = Thread(target=self._poll, daemon=True)
+        self._poller.start()
+
+    def stop(self) -> None:
+        """End the iteration."""
+        super().stop()
+        self._stopped.set()
+
+    def _poll(self) -> None:
+        while not self._stopped.wait(0.1):
+            self._has_been_notified.set()
+
+
+def plain_transaction(append: Append, count: int) -> TransactionRow:
+    """Return the next transaction of *append* for events that say nothing of theirs."""
+    return TransactionRow(
+        tx_id=append.head.tx_id + 1,
+        recorded_at=append.next_time(),
+        first_position=append.head.position + 1,
+        last_position=append.head.position + count,
+        action="append",
+        subject_ref="",
+        idempotency_tag=None,
+        request_tag=None,
+        header=b"",
+    )
+
+
+def _as_sealed(event: StoredEvent) -> SealedEvent:
+    if isinstance(event, SealedEvent):
+        return event
+    return SealedEvent(
+        originator_id=str(event.originator_id),
+        originator_version=event.originator_version,
+        topic=event.topic,
+        state=event.state,
+    )
+
+
+def _as_stored(event: SealedEvent) -> StoredEvent:
+    """Return an event that nobody sealed as the library gave it to us."""
+    if event.key_id:
+        return event
+    return StoredEvent(
+        originator_id=event.originator_id,
+        originator_version=event.originator_version,
+        topic=event.topic,
+        state=event.state,
+    )
+
+
+def _as_notification(event: StampedEvent) -> Notification:
+    return Notification(
+        originator_id=event.sealed.originator_id,
+        originator_version=event.sealed.originator_version,
+        topic=event.sealed.topic,
+        state=event.sealed.state,
+        id=event.position,
+    )

@@ -1,0 +1,173 @@
+"""What the ledger stores and gives back: stamped events and transactions."""
+
+from dataclasses import dataclass, field
+
+from eventsourcing.persistence import StoredEvent
+
+from muniment.domain.events import Event, FactEvent
+from muniment.domain.time import Instant
+from muniment.ledger.vault import Subject
+
+
+FACT = "fact-"
+SUBJECT = "subject-"
+"""A stream is named after the fact or the subject whose events it holds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DraftEvent:
+    """
+    An event on its way into the ledger.
+
+    Attributes:
+        originator_id: The stream.
+        originator_version: Place in the stream; 1-based, gapless.
+        event: What happened.
+        subject: Whose memory it is.
+        key: The key of the stream, and its id in the vault.
+        content_tag: Keyed digest by which a repeat is found, if it says something.
+    """
+
+    originator_id: str
+    originator_version: int
+    event: Event
+    subject: Subject
+    key: tuple[int, bytes] = field(repr=False)
+    content_tag: bytes | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SealedEvent(StoredEvent):
+    """
+    A stored event with what the ledger keeps readable beside it.
+
+    Attributes:
+        subject_ref: Whose memory it is; empty for what belongs to nobody.
+        key_id: The key of the stream in the vault; 0 for none.
+    """
+
+    subject_ref: str = ""
+    key_id: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StampedEvent:
+    """
+    One event of the ledger as it is stored, with the ledger's stamp on it.
+
+    Attributes:
+        position: Place in the ledger; 1-based, gapless.
+        tx_id: The transaction it was appended in.
+        recorded_at: Of that transaction.
+        sealed: Stream, version, topic, and the sealed state.
+    """
+
+    position: int
+    tx_id: int
+    recorded_at: Instant
+    sealed: SealedEvent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordedEvent:
+    """
+    One event of the ledger, opened as far as its keys allow.
+
+    Attributes:
+        position: Place in the ledger; 1-based, gapless.
+        tx_id: The transaction it was appended in.
+        recorded_at: Of that transaction; strictly increasing from one to the next.
+        stream: The fact or subject it belongs to.
+        version: Place in the stream; 1-based, gapless.
+        subject_ref: Whose memory it is.
+        content_tag: Keyed digest by which a repeat is found; ``None`` where the event
+            says nothing.
+        event: What happened; sealed fields are ``None`` where the key is gone.
+    """
+
+    position: int
+    tx_id: int
+    recorded_at: Instant
+    stream: str
+    version: int
+    subject_ref: str
+    content_tag: bytes | None
+    event: Event
+
+    @property
+    def fact_id(self) -> str:
+        """The fact whose stream this is; empty for the stream of a subject."""
+        return self.stream.removeprefix(FACT) if self.stream.startswith(FACT) else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Origin:
+    """
+    Who does something, why, and on whose word. Sealed with the subject's key.
+
+    Attributes:
+        actor: Who does it.
+        reason: Why, in words.
+        trigger: What set it off, such as ``user_explicit`` or ``tool_result``.
+        session_id: The conversation it happened in.
+        source_turns: The turns it rests on, in order.
+        idempotency_key: By which a retry finds the first answer.
+    """
+
+    actor: str | None = None
+    reason: str | None = None
+    trigger: str | None = None
+    session_id: str | None = None
+    source_turns: tuple[str, ...] = ()
+    idempotency_key: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TransactionRow:
+    """
+    One transaction as it is stored.
+
+    Attributes:
+        tx_id: Place among the ledger's transactions; 1-based, gapless.
+        recorded_at: When the ledger learned it; strictly increasing.
+        first_position: Of its events.
+        last_position: Of its events.
+        action: The verb, such as ``remember``.
+        subject_ref: Whose memory it is about; empty for nobody's.
+        idempotency_tag: Keyed digest of the idempotency key, or ``None``.
+        request_tag: Keyed digest of the whole request, or ``None``.
+        header: The sealed `Origin`.
+    """
+
+    tx_id: int
+    recorded_at: Instant
+    first_position: int
+    last_position: int
+    action: str
+    subject_ref: str
+    idempotency_tag: bytes | None
+    request_tag: bytes | None
+    header: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """
+    Where a ledger stands.
+
+    Attributes:
+        tx_id: Of the last transaction; 0 when there is none.
+        position: Of the last event; 0 when there is none.
+        recorded_at: Of the last transaction; ``BEGINNING`` when there is none.
+    """
+
+    tx_id: int
+    position: int
+    recorded_at: Instant
+
+
+def fact_event(recorded: RecordedEvent) -> FactEvent:
+    """Return what happened to a fact; *recorded* is from the stream of one."""
+    event = recorded.event
+    assert isinstance(event, FactEvent), "the stream of a fact holds events of a fact"
+    return event

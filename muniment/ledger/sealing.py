@@ -1,0 +1,82 @@
+"""
+Encryption of what the ledger keeps: AES-256-GCM, each ciphertext bound to its place.
+
+The place (ledger, stream, version, topic, readable header) is authenticated with the
+content, so that a payload copied into another row, or a header edited beside it, does
+not open.
+"""
+
+import hashlib
+import hmac
+import os
+from typing import Final
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from muniment.errors import BrokenSealError
+
+
+KEY_BYTES: Final = 32
+_NONCE_BYTES: Final = 12
+_FORMAT: Final = b"\x01"
+_LENGTH_BYTES: Final = 2
+
+
+def new_key() -> bytes:
+    """Return a random 256-bit key."""
+    return os.urandom(KEY_BYTES)
+
+
+def seal(key: bytes, plain: bytes, *, place: bytes) -> bytes:
+    """Return *plain* under *key*, readable at *place* alone: nonce, ciphertext, tag."""
+    nonce = os.urandom(_NONCE_BYTES)
+    return nonce + AESGCM(key).encrypt(nonce, plain, place)
+
+
+def unseal(key: bytes, sealed: bytes, *, place: bytes) -> bytes:
+    """
+    Return what `seal` was given.
+
+    Raises:
+        BrokenSealError: If key, place or bytes are not the ones it was sealed with.
+    """
+    nonce, ciphertext = sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:]
+    try:
+        return AESGCM(key).decrypt(nonce, ciphertext, place)
+    except (InvalidTag, ValueError) as error:
+        raise BrokenSealError(place.decode(errors="replace")) from error
+
+
+def derived(key: bytes, purpose: str) -> bytes:
+    """Return the key for one *purpose* that only who has *key* can know."""
+    return hmac.digest(key, b"muniment/" + purpose.encode(), hashlib.sha256)
+
+
+def tag(key: bytes, value: bytes) -> bytes:
+    """Return 16 bytes by which *value* is found again, guessable only with *key*."""
+    return hmac.digest(key, value, hashlib.sha256)[:16]
+
+
+def equal(one: bytes, other: bytes) -> bool:
+    """Whether two tags are equal, in a time that does not tell where they differ."""
+    return hmac.compare_digest(one, other)
+
+
+def packed(header: bytes, sealed: bytes) -> bytes:
+    """Return the two parts of a stored event as one: format, length, header, sealed."""
+    return _FORMAT + len(header).to_bytes(_LENGTH_BYTES, "big") + header + sealed
+
+
+def unpacked(state: bytes, *, place: str) -> tuple[bytes, bytes]:
+    """
+    Return the header and the sealed part of a stored event.
+
+    Raises:
+        BrokenSealError: If *state* is not of the one format there is.
+    """
+    start = len(_FORMAT) + _LENGTH_BYTES
+    length = int.from_bytes(state[len(_FORMAT) : start], "big")
+    if state[: len(_FORMAT)] != _FORMAT or len(state) < start + length:
+        raise BrokenSealError(place)
+    return state[start : start + length], state[start + length :]

@@ -1,0 +1,406 @@
+"""
+The ledger in SQLite or PostgreSQL, on SQLAlchemy Core.
+
+An append holds the ledger's lock until its commit: on PostgreSQL an advisory lock of
+the transaction, on SQLite the one write lock. So positions and recorded times become
+visible in the order in which they were given out, and a reader never sees a gap.
+"""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import sqlalchemy as sa
+from eventsourcing.persistence import IntegrityError, Tracking
+
+from muniment.clock import Clock
+from muniment.domain.time import BEGINNING, Instant
+from muniment.ledger import tables
+from muniment.ledger.bulk import insert_rows
+from muniment.ledger.database import reading, writing
+from muniment.ledger.prepared import Prepared, Row
+from muniment.ledger.recorder import Append, LedgerRecorder, Present
+from muniment.ledger.records import Head, SealedEvent, StampedEvent, TransactionRow
+
+
+class SqlRecorder(LedgerRecorder):
+    """
+    A `LedgerRecorder` for one ledger of a migrated database.
+
+    Args:
+        engine: Of the database; closed with the recorder.
+        ledger: Name of the ledger; its row exists.
+        clock: Source of recorded time; ``None`` for the database server's clock, or
+            this machine's on SQLite.
+        lock_timeout: Seconds to wait for another writer.
+    """
+
+    def __init__(
+        self, engine: sa.Engine, *, ledger: str, clock: Clock | None, lock_timeout: float
+    ) -> None:
+        self.engine = engine
+        self.ledger = ledger
+        self.reading_engine = engine.execution_options(isolation_level="AUTOCOMMIT")
+        self._clock = clock
+        self._lock_timeout = lock_timeout
+        self._lock_key = _lock_key(ledger)
+
+    @contextmanager
+    def appending(self) -> Iterator["_SqlAppend"]:
+        try:
+            with writing(self.engine, lock_timeout=self._lock_timeout) as connection:
+                if connection.dialect.name == "postgresql":
+                    _LOCK.run(connection, lock_key=self._lock_key)
+                # A statement of its own: it sees what was committed by whoever held
+                # the lock before.
+                yield _SqlAppend(connection, self.ledger, self._present(connection))
+        except sa.exc.IntegrityError as error:
+            raise IntegrityError(str(error.orig)) from error
+
+    def present(self) -> Present:
+        with reading(self.reading_engine) as connection:
+            return self._present(connection)
+
+    def head_at(self, recorded_at: Instant) -> Head:
+        with reading(self.reading_engine) as connection:
+            row = _HEAD_AT.first(connection, ledger=self.ledger, recorded_at_us=recorded_at)
+        return Head(0, 0, BEGINNING) if row is None else Head(*row)
+
+    def read(
+        self, *, after: int = 0, until: int | None = None, limit: int
+    ) -> Sequence[StampedEvent]:
+        last = min(after + limit, _NO_END if until is None else until)
+        with reading(self.reading_engine) as connection:
+            rows = _READ.rows(connection, ledger=self.ledger, after=after, until=last)
+        return [stamped(row) for row in rows]
+
+    def read_stream(self, stream: str) -> Sequence[StampedEvent]:
+        with reading(self.reading_engine) as connection:
+            rows = _READ_STREAM.rows(connection, ledger=self.ledger, stream=stream)
+        return [stamped(row) for row in rows]
+
+    def read_subject(
+        self, subject_ref: str, *, after: int = 0, until: int | None = None
+    ) -> Sequence[StampedEvent]:
+        last = _NO_END if until is None else until
+        with reading(self.reading_engine) as connection:
+            rows = _READ_SUBJECT.rows(
+                connection,
+                ledger=self.ledger,
+                subject_ref=subject_ref,
+                after=after,
+                until=last,
+            )
+        return [stamped(row) for row in rows]
+
+    def transactions(
+        self, *, first: int, last: int, subject_ref: str
+    ) -> Sequence[TransactionRow]:
+        with reading(self.reading_engine) as connection:
+            rows = _TRANSACTIONS.rows(
+                connection,
+                ledger=self.ledger,
+                first=first,
+                last=last,
+                subject_ref=subject_ref,
+            )
+        return [_transaction(row) for row in rows]
+
+    def transaction(self, tx_id: int) -> TransactionRow | None:
+        with reading(self.reading_engine) as connection:
+            row = _TRANSACTION.first(connection, ledger=self.ledger, tx_id=tx_id)
+        return None if row is None else _transaction(row)
+
+    def insert_tracking(self, tracking: Tracking) -> None:
+        with self.appending() as append:
+            self._track(append, tracking)
+
+    def max_tracking_id(self, application_name: str) -> int | None:
+        with reading(self.reading_engine) as connection:
+            row = _CHECKPOINT.first(
+                connection, ledger=self.ledger, projection=application_name
+            )
+        return None if row is None else int(row[0])
+
+    def close(self) -> None:
+        """Close the connections; what was committed stays."""
+        self.engine.dispose()
+
+    def _present(self, connection: sa.Connection) -> Present:
+        dialect = connection.dialect.name
+        row = _PRESENT[dialect].first(connection, ledger=self.ledger)
+        assert row is not None, "the ledger was made when the store was opened"
+        server_now, horizon, tx_id, position, recorded_at = row
+        head = Head(tx_id or 0, position or 0, BEGINNING if tx_id is None else recorded_at)
+        now = server_now if self._clock is None else self._clock()
+        return Present(head, max(now, head.recorded_at), horizon)
+
+    def _track(self, append: Append, tracking: Tracking | None) -> None:
+        if tracking is None:
+            return
+        assert append.connection is not None, "an append of this recorder has a connection"
+        track(
+            append.connection,
+            self.ledger,
+            tracking.application_name,
+            tracking.notification_id,
+        )
+
+
+class _SqlAppend:
+    """The ledger while its lock is held."""
+
+    def __init__(self, connection: sa.Connection, ledger: str, present: Present) -> None:
+        self.connection = connection
+        self.head = present.head
+        self._ledger = ledger
+        self._horizon = present.horizon
+        self.now = present.now
+
+    def next_time(self) -> Instant:
+        return Instant(max(self.now, self.head.recorded_at + 1, self._horizon + 1))
+
+    def promise(self, until: Instant) -> None:
+        if until > self._horizon:
+            self._horizon = until
+            _PROMISE.run(self.connection, this_ledger=self._ledger, horizon_us=until)
+
+    def insert(
+        self, transaction: TransactionRow, events: Sequence[SealedEvent]
+    ) -> tuple[StampedEvent, ...]:
+        _NEW_TRANSACTION.run(
+            self.connection,
+            ledger=self._ledger,
+            tx_id=transaction.tx_id,
+            recorded_at_us=transaction.recorded_at,
+            first_position=transaction.first_position,
+            last_position=transaction.last_position,
+            action=transaction.action,
+            subject_ref=transaction.subject_ref,
+            idempotency_tag=transaction.idempotency_tag,
+            request_tag=transaction.request_tag,
+            header=transaction.header,
+        )
+        result = tuple(
+            StampedEvent(
+                position=position,
+                tx_id=transaction.tx_id,
+                recorded_at=transaction.recorded_at,
+                sealed=event,
+            )
+            for position, event in enumerate(events, transaction.first_position)
+        )
+        rows = [(self._ledger, *_event_row(each)) for each in result]
+        insert_rows(self.connection, tables.event, rows)
+        self.head = Head(
+            transaction.tx_id, transaction.last_position, transaction.recorded_at
+        )
+        return result
+
+    def read_stream(self, stream: str) -> Sequence[StampedEvent]:
+        rows = _READ_STREAM.rows(self.connection, ledger=self._ledger, stream=stream)
+        return [stamped(row) for row in rows]
+
+    def read(self, *, first: int, last: int) -> Sequence[StampedEvent]:
+        rows = _READ.rows(self.connection, ledger=self._ledger, after=first - 1, until=last)
+        return [stamped(row) for row in rows]
+
+    def find_request(self, idempotency_tag: bytes) -> TransactionRow | None:
+        row = _REQUEST.first(
+            self.connection, ledger=self._ledger, idempotency_tag=idempotency_tag
+        )
+        return None if row is None else _transaction(row)
+
+    def subject_moved_at(self, subject_ref: str) -> int:
+        row = _MOVED_AT.first(self.connection, ledger=self._ledger, subject_ref=subject_ref)
+        return int(row[0] or 0) if row else 0
+
+
+def stamped(row: Row) -> StampedEvent:
+    """Return the event that a row of `EVENT_COLUMNS` holds."""
+    position, tx_id, recorded_at, stream, version, topic, subject_ref, key_id, state = row
+    return StampedEvent(
+        position=position,
+        tx_id=tx_id,
+        recorded_at=recorded_at,
+        sealed=SealedEvent(
+            originator_id=stream,
+            originator_version=version,
+            topic=topic,
+            state=bytes(state),
+            subject_ref=subject_ref,
+            key_id=key_id,
+        ),
+    )
+
+
+def track(connection: sa.Connection, ledger: str, projection: str, position: int) -> None:
+    """
+    Move the checkpoint of a projection forward.
+
+    Raises:
+        IntegrityError: Of the library, if it is there or further already.
+    """
+    reached = _CHECKPOINT.first(connection, ledger=ledger, projection=projection)
+    if reached is not None and reached[0] >= position:
+        raise IntegrityError(f"{projection} is at {reached[0]}, not before {position}")
+    if reached is None:
+        _NEW_CHECKPOINT.run(
+            connection, ledger=ledger, projection=projection, position=position
+        )
+    else:
+        _MOVE_CHECKPOINT.run(
+            connection, this_ledger=ledger, this_projection=projection, position=position
+        )
+
+
+def _event_row(event: StampedEvent) -> tuple[object, ...]:
+    sealed = event.sealed
+    return (
+        event.position,
+        event.tx_id,
+        event.recorded_at,
+        sealed.originator_id,
+        sealed.originator_version,
+        sealed.topic,
+        sealed.subject_ref,
+        sealed.key_id,
+        sealed.state,
+    )
+
+
+def _transaction(row: Row) -> TransactionRow:
+    names = TransactionRow.__dataclass_fields__
+    return TransactionRow(**dict(zip(names, row, strict=True)))
+
+
+def _lock_key(ledger: str) -> int:
+    digest = hashlib.sha256(f"muniment/{ledger}".encode()).digest()
+    return int.from_bytes(digest[:8], "big", signed=True)
+
+
+_NO_END = 2**62
+_tx, _event = tables.transaction.c, tables.event.c
+_LEDGER = sa.bindparam("ledger", type_=sa.Text)
+
+EVENT_COLUMNS = tuple(column for column in tables.event.columns if column.name != "ledger")
+"""In this order `stamped` takes them."""
+
+_TX_COLUMNS = tuple(each for each in tables.transaction.columns if each.name != "ledger")
+_LOCK = Prepared(
+    sa.select(sa.func.pg_advisory_xact_lock(sa.bindparam("lock_key", type_=sa.BigInteger)))
+)
+
+
+def _present_query(now: sa.ColumnElement[int]) -> Prepared:
+    latest = tables.transaction.alias("latest")
+    last = (
+        sa.select(sa.func.max(latest.c.tx_id))
+        .where(latest.c.ledger == tables.ledger.c.ledger)
+        .scalar_subquery()
+    )
+    joined = tables.ledger.outerjoin(
+        tables.transaction, (_tx.ledger == tables.ledger.c.ledger) & (_tx.tx_id == last)
+    )
+    return Prepared(
+        sa.select(
+            now,
+            tables.ledger.c.horizon_us,
+            _tx.tx_id,
+            _tx.last_position,
+            _tx.recorded_at_us,
+        )
+        .select_from(joined)
+        .where(tables.ledger.c.ledger == _LEDGER)
+    )
+
+
+_PRESENT = {
+    "sqlite": _present_query(sa.literal_column("NULL", sa.BigInteger)),
+    "postgresql": _present_query(
+        sa.literal_column(
+            "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint", sa.BigInteger
+        )
+    ),
+}
+_HEAD_AT = Prepared(
+    sa.select(_tx.tx_id, _tx.last_position, _tx.recorded_at_us)
+    .where(
+        _tx.ledger == _LEDGER,
+        _tx.recorded_at_us <= sa.bindparam("recorded_at_us", type_=sa.BigInteger),
+    )
+    .order_by(_tx.recorded_at_us.desc())
+    .limit(sa.literal_column("1"))
+)
+_READ = Prepared(
+    sa.select(*EVENT_COLUMNS)
+    .where(
+        _event.ledger == _LEDGER,
+        _event.position > sa.bindparam("after", type_=sa.BigInteger),
+        _event.position <= sa.bindparam("until", type_=sa.BigInteger),
+    )
+    .order_by(_event.position)
+)
+_READ_STREAM = Prepared(
+    sa.select(*EVENT_COLUMNS)
+    .where(_event.ledger == _LEDGER, _event.stream == sa.bindparam("stream", type_=sa.Text))
+    .order_by(_event.version)
+)
+_READ_SUBJECT = Prepared(
+    sa.select(*EVENT_COLUMNS)
+    .where(
+        _event.ledger == _LEDGER,
+        _event.subject_ref == sa.bindparam("subject_ref", type_=sa.Text),
+        _event.position > sa.bindparam("after", type_=sa.BigInteger),
+        _event.position <= sa.bindparam("until", type_=sa.BigInteger),
+    )
+    .order_by(_event.position)
+)
+_MOVED_AT = Prepared(
+    sa.select(sa.func.max(_event.position)).where(
+        _event.ledger == _LEDGER,
+        _event.subject_ref == sa.bindparam("subject_ref", type_=sa.Text),
+    )
+)
+_NEW_TRANSACTION = Prepared(sa.insert(tables.transaction))
+_TRANSACTION = Prepared(
+    sa.select(*_TX_COLUMNS).where(
+        _tx.ledger == _LEDGER, _tx.tx_id == sa.bindparam("tx_id", type_=sa.BigInteger)
+    )
+)
+_TRANSACTIONS = Prepared(
+    sa.select(*_TX_COLUMNS)
+    .where(
+        _tx.ledger == _LEDGER,
+        _tx.subject_ref == sa.bindparam("subject_ref", type_=sa.Text),
+        _tx.tx_id >= sa.bindparam("first", type_=sa.BigInteger),
+        _tx.tx_id <= sa.bindparam("last", type_=sa.BigInteger),
+    )
+    .order_by(_tx.tx_id)
+)
+_REQUEST = Prepared(
+    sa.select(*_TX_COLUMNS).where(
+        _tx.ledger == _LEDGER,
+        _tx.idempotency_tag == sa.bindparam("idempotency_tag", type_=sa.LargeBinary),
+    )
+)
+_PROMISE = Prepared(
+    sa.update(tables.ledger)
+    .where(tables.ledger.c.ledger == sa.bindparam("this_ledger", type_=sa.Text))
+    .values(horizon_us=sa.bindparam("horizon_us", type_=sa.BigInteger))
+)
+_CHECKPOINT = Prepared(
+    sa.select(tables.checkpoint.c.position).where(
+        tables.checkpoint.c.ledger == _LEDGER,
+        tables.checkpoint.c.projection == sa.bindparam("projection", type_=sa.Text),
+    )
+)
+_NEW_CHECKPOINT = Prepared(sa.insert(tables.checkpoint))
+_MOVE_CHECKPOINT = Prepared(
+    sa.update(tables.checkpoint)
+    .where(
+        tables.checkpoint.c.ledger == sa.bindparam("this_ledger", type_=sa.Text),
+        tables.checkpoint.c.projection == sa.bindparam("this_projection", type_=sa.Text),
+    )
+    .values(position=sa.bindparam("position", type_=sa.BigInteger))
+)

@@ -1,0 +1,218 @@
+"""One transaction while it is being decided: what it may read, and what it collects."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import sqlalchemy as sa
+
+from muniment.domain import subject as subjects
+from muniment.domain.events import Event, FactEvent, SubjectEvent
+from muniment.domain.fact import FactState, fold
+from muniment.domain.scope import Scope
+from muniment.domain.subject import SubjectState
+from muniment.domain.time import Instant
+from muniment.errors import SubjectFrozenError, UnknownFactError
+from muniment.ledger.mapper import SealingMapper, content_tag
+from muniment.ledger.recorder import Append
+from muniment.ledger.records import (
+    FACT,
+    SUBJECT,
+    DraftEvent,
+    Origin,
+    RecordedEvent,
+    StampedEvent,
+)
+from muniment.ledger.vault import Subject, Vault
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """
+    What a caller wants done in one transaction.
+
+    Attributes:
+        action: The verb, such as ``remember``.
+        origin: Who asks, why, and on whose word.
+        scope: Whose memory it is about; or else *fact_id* says so.
+        fact_id: The fact it is about, where the caller names no scope.
+        body: All of the request, made of JSON types: a repeated idempotency key is
+            answered only for an equal body.
+        work: Reads and collects; what it raises is the caller's error, and nothing
+            was written.
+        passes_freeze: Whether it is done on a frozen subject all the same.
+    """
+
+    action: str
+    origin: Origin
+    scope: Scope | None
+    fact_id: str | None
+    body: Mapping[str, object]
+    work: Callable[["Transaction"], None]
+    passes_freeze: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactChange:
+    """
+    What one transaction did to one fact, for projections.
+
+    Attributes:
+        subject_ref: Whose memory it is.
+        history: The events of the fact before, oldest first.
+        added: The events of the transaction, in order.
+    """
+
+    fact_id: str
+    subject_ref: str
+    history: tuple[RecordedEvent, ...]
+    added: tuple[RecordedEvent, ...]
+
+
+@dataclass(slots=True)
+class _Stream:
+    """A stream as the transaction knows it: what was there, and what it adds."""
+
+    history: tuple[RecordedEvent, ...]
+    key: tuple[int, bytes] | None
+    added: list[Event] = field(default_factory=list)
+
+    def add(self, event: Event) -> int:
+        """Add *event*; return its version."""
+        self.added.append(event)
+        return len(self.history) + len(self.added)
+
+
+class Transaction:
+    """
+    Given to `Request.work` under the ledger's lock.
+
+    Attributes:
+        subject: Whose memory it is about.
+        state: What binds the subject.
+        recorded_at: When the ledger will have learned what is collected here.
+        connection: The database transaction, for what a projection is asked; ``None``
+            in memory.
+    """
+
+    def __init__(
+        self, append: Append, vault: Vault, mapper: SealingMapper, *, subject: Subject
+    ) -> None:
+        self._append = append
+        self._vault = vault
+        self._mapper = mapper
+        self.subject = subject
+        self.recorded_at = append.next_time()
+        self._streams: dict[str, _Stream] = {}
+        self._added: list[tuple[str, int, Event]] = []
+        self.state = self._subject_state()
+
+    @property
+    def connection(self) -> sa.Connection | None:
+        return self._append.connection
+
+    def moved_at(self) -> int:
+        """Return the position of the last event of the subject; 0 when it has none."""
+        return self._append.subject_moved_at(self.subject.ref)
+
+    def fact(self, fact_id: str) -> FactState:
+        """
+        Return a fact of the subject after all its events, with its content.
+
+        Raises:
+            UnknownFactError: If it does not exist, or is another subject's.
+        """
+        stream = self._stream(FACT + fact_id)
+        if not stream.history and not stream.added:
+            raise UnknownFactError(fact_id)
+        events = (*(each.event for each in stream.history), *stream.added)
+        return fold(each for each in events if isinstance(each, FactEvent))
+
+    def add_new(self, fact_id: str, event: FactEvent) -> None:
+        """Collect the first event of a fact that nobody can have named before."""
+        name = FACT + fact_id
+        self._streams[name] = _Stream((), None)
+        self._add(name, [event])
+
+    def add(self, fact_id: str, events: Sequence[FactEvent]) -> None:
+        """Collect events of a fact."""
+        self._add(FACT + fact_id, events)
+
+    def add_to_subject(self, events: Sequence[SubjectEvent]) -> None:
+        """Collect events of the subject itself."""
+        self._add(SUBJECT + self.subject.ref, events)
+
+    def drafts(self) -> list[DraftEvent]:
+        """Return what was collected, in that order, each stream with its key."""
+        written = [each for each in self._streams.values() if each.added]
+        keyless = [each for each in written if each.key is None]
+        keys = self._vault.take(self.subject, len(keyless)) if keyless else []
+        for stream, key in zip(keyless, keys, strict=True):
+            stream.key = key
+        return [self._draft(*each) for each in self._added]
+
+    def changes(self, recorded: Sequence[RecordedEvent]) -> list[FactChange]:
+        """Return what the *recorded* events of this transaction did, fact by fact."""
+        added: dict[str, list[RecordedEvent]] = {}
+        for event in recorded:
+            if event.stream.startswith(FACT):
+                added.setdefault(event.stream, []).append(event)
+        return [
+            FactChange(
+                fact_id=name.removeprefix(FACT),
+                subject_ref=self.subject.ref,
+                history=self._streams[name].history,
+                added=tuple(events),
+            )
+            for name, events in added.items()
+        ]
+
+    def _add(self, name: str, events: Sequence[Event]) -> None:
+        stream = self._stream(name)
+        self._added.extend((name, stream.add(event), event) for event in events)
+
+    def _draft(self, name: str, version: int, event: Event) -> DraftEvent:
+        key = self._streams[name].key
+        assert key is not None, "every stream that is written has its key"
+        return DraftEvent(
+            originator_id=name,
+            originator_version=version,
+            event=event,
+            subject=self.subject,
+            key=key,
+            content_tag=content_tag(self.subject, event),
+        )
+
+    def _subject_state(self) -> SubjectState:
+        history = self._stream(SUBJECT + self.subject.ref).history
+        return subjects.fold(
+            each.event for each in history if isinstance(each.event, SubjectEvent)
+        )
+
+    def _stream(self, name: str) -> _Stream:
+        known = self._streams.get(name)
+        if known is not None:
+            return known
+        stamped = self._append.read_stream(name)
+        if any(each.sealed.subject_ref != self.subject.ref for each in stamped):
+            raise UnknownFactError(name.removeprefix(FACT))
+        history = self._mapper.opened(stamped, self.subject)
+        self._streams[name] = _Stream(history, self._key_of(stamped))
+        return self._streams[name]
+
+    def _key_of(self, stamped: Sequence[StampedEvent]) -> tuple[int, bytes] | None:
+        if not stamped:
+            return None
+        key_id = stamped[0].sealed.key_id
+        key = self._vault.keys(self.subject, [key_id]).get(key_id)
+        return None if key is None else (key_id, key)
+
+
+def refuse_if_frozen(transaction: Transaction) -> None:
+    """
+    Refuse a write to a frozen subject.
+
+    Raises:
+        SubjectFrozenError: If it is frozen.
+    """
+    if transaction.state.frozen:
+        raise SubjectFrozenError(str(transaction.subject.scope))

@@ -1,0 +1,332 @@
+"""
+The vault: every key of a store, wrapped, in a database of its own.
+
+A stream's key is wrapped by its subject's key, that by the key-encryption key. What is
+destroyed here is unreadable everywhere, in every copy and backup of the ledger. The map
+from a subject's id to its `subject_ref` is kept here too, so that it can go.
+
+Stream keys are made in batches that double, and are durable before the first is used:
+so a write seldom costs a second commit.
+"""
+
+import os
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+
+from muniment.domain.scope import Scope
+from muniment.errors import VaultMismatchError
+from muniment.ledger import sealing
+from muniment.ledger.database import reading, writing
+from muniment.ledger.keys import KeyEncryptionKey
+from muniment.ledger.prepared import Prepared
+
+
+metadata = sa.MetaData()
+
+_vault = sa.Table(
+    "vault",
+    metadata,
+    sa.Column("vault_id", sa.Text, primary_key=True),
+    sa.Column("kek_id", sa.Text, nullable=False),
+    sa.Column("next_key_id", sa.BigInteger, nullable=False),
+    sa.Column("epoch", sa.BigInteger, nullable=False),
+)
+_ledger_key = sa.Table(
+    "ledger_key",
+    metadata,
+    sa.Column("ledger", sa.Text, primary_key=True),
+    sa.Column("wrapped", sa.LargeBinary, nullable=False),
+)
+_subject_key = sa.Table(
+    "subject_key",
+    metadata,
+    sa.Column("ledger", sa.Text, primary_key=True),
+    sa.Column("subject_ref", sa.Text, primary_key=True),
+    sa.Column("scope_tag", sa.LargeBinary, nullable=False),
+    sa.Column("scope_sealed", sa.LargeBinary, nullable=False),
+    sa.Column("wrapped", sa.LargeBinary, nullable=False),
+    sa.Index("subject_by_scope", "ledger", "scope_tag", unique=True),
+)
+_stream_key = sa.Table(
+    "stream_key",
+    metadata,
+    sa.Column("ledger", sa.Text, primary_key=True),
+    sa.Column("key_id", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("subject_ref", sa.Text, nullable=False),
+    sa.Column("wrapped", sa.LargeBinary, nullable=False),
+    sa.Index("stream_key_by_subject", "ledger", "subject_ref"),
+    sqlite_with_rowid=False,
+)
+
+_BATCH_MAX = 1024
+_CACHED_MAX = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """
+    A subject with the keys that are its own.
+
+    Attributes:
+        ref: Its name inside the ledger; random, says nothing.
+        scope: Its name outside.
+        key: Wraps its stream keys.
+        header_key: Seals who did what to its memory, and why.
+        tag_key: Makes the digests by which its content is found again.
+    """
+
+    ref: str
+    scope: Scope
+    key: bytes = field(repr=False)
+    header_key: bytes = field(repr=False)
+    tag_key: bytes = field(repr=False)
+
+
+class Vault:
+    """
+    The keys of one ledger.
+
+    Safe to use from many threads. What it hands out was durable before. Several
+    processes may use one vault; what one destroys, the others refuse from then on.
+
+    Raises:
+        VaultMismatchError: If the vault was made with another key-encryption key.
+    """
+
+    def __init__(
+        self, engine: sa.Engine, *, ledger: str, kek: KeyEncryptionKey, lock_timeout: float
+    ) -> None:
+        self._engine = engine
+        self._reading = engine.execution_options(isolation_level="AUTOCOMMIT")
+        self._ledger = ledger
+        self._kek = kek
+        self._lock_timeout = lock_timeout
+        self._lock = threading.RLock()
+        self._epoch = -1
+        self._subjects: dict[str, Subject] = {}
+        self._stream_keys: dict[int, bytes] = {}
+        self._spare: dict[str, list[int]] = {}
+        self._batch: dict[str, int] = {}
+        self.vault_id = self._open_vault()
+        self.ledger_key = self._open_ledger_key()
+        self._scope_key = sealing.derived(self.ledger_key, "scope")
+
+    def find(self, scope: Scope) -> Subject | None:
+        """Return the subject that *scope* names, or ``None`` when it has no memory."""
+        tag = self._scope_tag(scope)
+        with reading(self._reading) as connection:
+            self._forget_if_destroyed(connection)
+            row = _BY_SCOPE.first(connection, ledger=self._ledger, scope_tag=tag)
+        return None if row is None else self._opened(*row)
+
+    def find_or_make(self, scope: Scope) -> Subject:
+        """Return the subject that *scope* names; make it if there is none."""
+        return self.find(scope) or self._make(scope)
+
+    def subject(self, ref: str) -> Subject | None:
+        """Return the subject known inside as *ref*, or ``None`` when it was erased."""
+        with reading(self._reading) as connection:
+            self._forget_if_destroyed(connection)
+            known = self._subjects.get(ref)
+            if known is not None:
+                return known
+            row = _BY_REF.first(connection, ledger=self._ledger, subject_ref=ref)
+        return None if row is None else self._opened(*row)
+
+    def take(self, subject: Subject, count: int) -> list[tuple[int, bytes]]:
+        """Return *count* stream keys of *subject* that nothing else will use."""
+        with self._lock:
+            spare = self._spare.setdefault(subject.ref, [])
+            if len(spare) < count:
+                self._make_keys(subject, spare, count)
+            taken = [spare.pop() for _ in range(count)]
+            return [(key_id, self._stream_keys[key_id]) for key_id in taken]
+
+    def keys(self, subject: Subject, key_ids: Iterable[int]) -> Mapping[int, bytes]:
+        """Return those of the stream keys of *subject* that were not destroyed."""
+        wanted = set(key_ids)
+        with reading(self._reading) as connection:
+            self._forget_if_destroyed(connection)
+            missing = [each for each in wanted if each not in self._stream_keys]
+            if missing:
+                self._fetch(connection, subject, missing)
+        found = self._stream_keys
+        return {each: found[each] for each in wanted if each in found}
+
+    def close(self) -> None:
+        """Let go of the keys and of the database."""
+        self._subjects.clear()
+        self._stream_keys.clear()
+        self._engine.dispose()
+
+    def _open_vault(self) -> str:
+        kek_id = self._kek.kek_id
+        with writing(self._engine, lock_timeout=self._lock_timeout) as connection:
+            row = _VAULT.first(connection)
+            if row is None:
+                vault_id = os.urandom(8).hex()
+                _NEW_VAULT.run(
+                    connection, vault_id=vault_id, kek_id=kek_id, next_key_id=1, epoch=0
+                )
+                return vault_id
+        if row[1] != kek_id:
+            raise VaultMismatchError(
+                f"the key-encryption key is {kek_id}, the vault was made with {row[1]}"
+            )
+        return str(row[0])
+
+    def _open_ledger_key(self) -> bytes:
+        place = f"ledger-key/{self._ledger}".encode()
+        made = self._kek.wrap(sealing.new_key(), place=place)
+        with writing(self._engine, lock_timeout=self._lock_timeout) as connection:
+            row = _LEDGER_KEY.first(connection, ledger=self._ledger)
+            if row is None:
+                _NEW_LEDGER_KEY.run(connection, ledger=self._ledger, wrapped=made)
+        return self._kek.unwrap(made if row is None else row[0], place=place)
+
+    def _make(self, scope: Scope) -> Subject:
+        ref, key = os.urandom(10).hex(), sealing.new_key()
+        row = {
+            "ledger": self._ledger,
+            "subject_ref": ref,
+            "scope_tag": self._scope_tag(scope),
+            "scope_sealed": sealing.seal(key, str(scope).encode(), place=self._place(ref)),
+            "wrapped": self._kek.wrap(key, place=self._place(ref)),
+        }
+        with writing(self._engine, lock_timeout=self._lock_timeout) as connection:
+            # Another process may have made it meanwhile; then its row stands.
+            dialect = connection.dialect.name
+            (_NEW_SUBJECT_PG if dialect == "postgresql" else _NEW_SUBJECT).run(
+                connection, **row
+            )
+        found = self.find(scope)
+        assert found is not None, "the subject was made, or another process made it"
+        return found
+
+    def _make_keys(self, subject: Subject, spare: list[int], count: int) -> None:
+        batch = min(_BATCH_MAX, 2 * self._batch.get(subject.ref, 1))
+        self._batch[subject.ref] = batch
+        made = [sealing.new_key() for _ in range(max(count - len(spare), batch))]
+        with writing(self._engine, lock_timeout=self._lock_timeout) as connection:
+            after = _TAKE_KEY_IDS.first(connection, count=len(made))
+            assert after is not None, "the vault has its one row"
+            first = int(after[0]) - len(made)
+            _NEW_STREAM_KEY.run_many(
+                connection,
+                [
+                    {
+                        "ledger": self._ledger,
+                        "key_id": key_id,
+                        "subject_ref": subject.ref,
+                        "wrapped": sealing.seal(
+                            subject.key, key, place=self._key_place(subject.ref, key_id)
+                        ),
+                    }
+                    for key_id, key in enumerate(made, first)
+                ],
+            )
+        self._remember_keys(enumerate(made, first))
+        spare.extend(range(first, first + len(made)))
+
+    def _fetch(
+        self, connection: sa.Connection, subject: Subject, missing: list[int]
+    ) -> None:
+        if len(missing) == 1:
+            rows = _KEY.rows(connection, ledger=self._ledger, key_id=missing[0])
+        else:
+            rows = _KEYS_OF.rows(connection, ledger=self._ledger, subject_ref=subject.ref)
+        wanted = set(missing)
+        opened = [
+            (key_id, self._unsealed(subject, key_id, wrapped))
+            for key_id, subject_ref, wrapped in rows
+            if subject_ref == subject.ref and key_id in wanted
+        ]
+        self._remember_keys(opened)
+
+    def _unsealed(self, subject: Subject, key_id: int, wrapped: bytes) -> bytes:
+        return sealing.unseal(
+            subject.key, wrapped, place=self._key_place(subject.ref, key_id)
+        )
+
+    def _remember_keys(self, opened: Iterable[tuple[int, bytes]]) -> None:
+        with self._lock:
+            if len(self._stream_keys) > _CACHED_MAX:
+                spare = {each for ids in self._spare.values() for each in ids}
+                kept = {each: self._stream_keys[each] for each in spare}
+                self._stream_keys = kept
+            self._stream_keys.update(opened)
+
+    def _opened(self, ref: str, wrapped: bytes, scope_sealed: bytes) -> Subject:
+        known = self._subjects.get(ref)
+        if known is not None:
+            return known
+        key = self._kek.unwrap(wrapped, place=self._place(ref))
+        scope = Scope.parse(
+            sealing.unseal(key, scope_sealed, place=self._place(ref)).decode()
+        )
+        subject = Subject(
+            ref,
+            scope,
+            key,
+            sealing.derived(key, "header"),
+            sealing.derived(key, "content-tag"),
+        )
+        with self._lock:
+            if len(self._subjects) > _CACHED_MAX:
+                self._subjects = {}
+            self._subjects[ref] = subject
+        return subject
+
+    def _forget_if_destroyed(self, connection: sa.Connection) -> None:
+        """Drop every key in memory when one was destroyed, by whatever process."""
+        row = _EPOCH.first(connection)
+        epoch = -1 if row is None else int(row[0])
+        if epoch == self._epoch:
+            return
+        with self._lock:
+            self._epoch = epoch
+            self._subjects, self._stream_keys, self._spare = {}, {}, {}
+
+    def _scope_tag(self, scope: Scope) -> bytes:
+        return sealing.tag(self._scope_key, str(scope).encode())
+
+    def _place(self, ref: str) -> bytes:
+        return f"subject-key/{self._ledger}/{ref}".encode()
+
+    def _key_place(self, ref: str, key_id: int) -> bytes:
+        return f"stream-key/{self._ledger}/{ref}/{key_id}".encode()
+
+
+_EPOCH = Prepared(sa.select(_vault.c.epoch))
+_VAULT = Prepared(sa.select(_vault.c.vault_id, _vault.c.kek_id))
+_NEW_VAULT = Prepared(sa.insert(_vault))
+_TAKE_KEY_IDS = Prepared(
+    sa.update(_vault)
+    .values(next_key_id=_vault.c.next_key_id + sa.bindparam("count", type_=sa.BigInteger))
+    .returning(_vault.c.next_key_id)
+)
+_LEDGER_KEY = Prepared(
+    sa.select(_ledger_key.c.wrapped).where(_ledger_key.c.ledger == sa.bindparam("ledger"))
+)
+_NEW_LEDGER_KEY = Prepared(sa.insert(_ledger_key))
+_SUBJECT = sa.select(
+    _subject_key.c.subject_ref, _subject_key.c.wrapped, _subject_key.c.scope_sealed
+).where(_subject_key.c.ledger == sa.bindparam("ledger"))
+_BY_SCOPE = Prepared(_SUBJECT.where(_subject_key.c.scope_tag == sa.bindparam("scope_tag")))
+_BY_REF = Prepared(
+    _SUBJECT.where(_subject_key.c.subject_ref == sa.bindparam("subject_ref"))
+)
+_NEW_SUBJECT = Prepared(sqlite.insert(_subject_key).on_conflict_do_nothing())
+_NEW_SUBJECT_PG = Prepared(postgresql.insert(_subject_key).on_conflict_do_nothing())
+_NEW_STREAM_KEY = Prepared(sa.insert(_stream_key))
+_STREAM_KEYS = sa.select(
+    _stream_key.c.key_id, _stream_key.c.subject_ref, _stream_key.c.wrapped
+).where(_stream_key.c.ledger == sa.bindparam("ledger"))
+_KEY = Prepared(_STREAM_KEYS.where(_stream_key.c.key_id == sa.bindparam("key_id")))
+_KEYS_OF = Prepared(
+    _STREAM_KEYS.where(_stream_key.c.subject_ref == sa.bindparam("subject_ref"))
+)

@@ -1,0 +1,16 @@
+"""${message}"""
+
+import sqlalchemy as sa
+from alembic import op
+
+
+revision = ${repr(up_revision)}
+down_revision = ${repr(down_revision)}
+branch_labels = None
+depends_on = None
+
+
+def upgrade() -> None:
+    """Upgrade the database that `target` names."""
+    if op.get_context().opts["target"] == "vault":
+        return

@@ -1,0 +1,1 @@
+"""Read models derived from the ledger. Each can be dropped and rebuilt."""

@@ -1,0 +1,177 @@
+"""
+What was believed, about when, and since when: the rows of the timeline, as values.
+
+One row is one rectangle, ``valid x recorded``, in which one version of a fact was
+believed. Rectangles of one fact never overlap. One still believed has an open recorded
+end. A piece that a later event split off or carried on keeps the position of the event
+that said it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Protocol
+
+import sqlalchemy as sa
+
+from muniment.domain.events import FactAsserted, FactRevised, Traits
+from muniment.domain.fact import Belief, FactState, evolve, fold
+from muniment.domain.time import FOREVER, AsOf, Instant, Period
+from muniment.ledger.ledger import InlineProjection
+from muniment.ledger.records import RecordedEvent, StampedEvent, fact_event
+from muniment.ledger.transaction import FactChange
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BeliefRow:
+    """
+    One rectangle.
+
+    Attributes:
+        version: Of the event that said it.
+        position: Of the event that said it.
+        recorded: From when to when it was believed.
+        valid: For when it was believed.
+        content_tag: Keyed digest by which a repeat is found.
+    """
+
+    fact_id: str
+    subject_ref: str
+    version: int
+    position: int
+    recorded: Period
+    valid: Period
+    traits: Traits
+    content_tag: bytes | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closing:
+    """A rectangle still believed that ends at *recorded_to*."""
+
+    fact_id: str
+    valid_from: Instant
+    recorded_to: Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Believed:
+    """A belief found by a query, with the sealed event that said it."""
+
+    row: BeliefRow
+    said: StampedEvent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BeliefQuery:
+    """
+    Which beliefs of one subject to return.
+
+    Attributes:
+        subject_ref: Whose.
+        as_of: What was known when, about when.
+        category: Only of this category, or ``None``.
+        after: Only past this valid start and fact id, or ``None``.
+        limit: At most so many; ``None`` for all.
+        expired_at: Leave out what expires at or before this recorded time.
+    """
+
+    subject_ref: str
+    as_of: AsOf
+    category: str | None
+    after: tuple[Instant, str] | None
+    limit: int | None
+    expired_at: Instant
+
+
+class Timeline(InlineProjection, Protocol):
+    """The read model that answers as-of questions."""
+
+    def of_subject(self, query: BeliefQuery) -> Sequence[Believed]:
+        """Return what *query* asks for, ordered by valid start, then fact id."""
+
+    def of_fact(self, fact_id: str, as_of: AsOf) -> Believed | None:
+        """Return what was believed of one fact at one point, expired or not."""
+
+    def repeats(
+        self,
+        connection: sa.Connection | None,
+        subject_ref: str,
+        content_tags: Sequence[bytes],
+    ) -> Mapping[bytes, Sequence[str]]:
+        """Return by tag the facts of a subject of which that content is believed now."""
+
+    def rows(self) -> Iterable[BeliefRow]:
+        """Yield every rectangle, by fact, recorded start and valid start."""
+
+    def rebuild(self) -> int:
+        """Replace every rectangle by a fresh fold of the ledger; return their number."""
+
+
+def rows_after(change: FactChange) -> tuple[list[Closing], list[BeliefRow]]:
+    """Return the rectangles that *change* ends, and those it begins."""
+    before = fold(fact_event(each) for each in change.history)
+    after = before
+    for recorded in change.added:
+        after = evolve(after, fact_event(recorded))
+    now = change.added[0].recorded_at
+    closed = [
+        Closing(fact_id=change.fact_id, valid_from=belief.valid.start, recorded_to=now)
+        for belief in before.beliefs
+        if belief not in after.beliefs
+    ]
+    events = (*change.history, *change.added)
+    opened = [
+        _row(change, belief, after, events)
+        for belief in after.beliefs
+        if belief not in before.beliefs
+    ]
+    return closed, opened
+
+
+def rows_of(events: Sequence[RecordedEvent]) -> list[BeliefRow]:
+    """Return every rectangle of one fact, from all of its events."""
+    rows: list[BeliefRow] = []
+    for change in _transactions_of(events):
+        closed, opened = rows_after(change)
+        ends = {each.valid_from: each.recorded_to for each in closed}
+        rows = [_closed(row, ends) for row in rows] + opened
+    return rows
+
+
+def _closed(row: BeliefRow, ends: Mapping[Instant, Instant]) -> BeliefRow:
+    if row.recorded.end != FOREVER or row.valid.start not in ends:
+        return row
+    return replace(row, recorded=Period(row.recorded.start, ends[row.valid.start]))
+
+
+def _transactions_of(events: Sequence[RecordedEvent]) -> Iterable[FactChange]:
+    """Yield what each transaction did to the fact whose events these are."""
+    for _, added in groupby(enumerate(events), key=lambda each: each[1].tx_id):
+        numbered = list(added)
+        yield FactChange(
+            fact_id=events[0].fact_id,
+            subject_ref=events[0].subject_ref,
+            history=tuple(events[: numbered[0][0]]),
+            added=tuple(event for _, event in numbered),
+        )
+
+
+def _row(
+    change: FactChange,
+    belief: Belief,
+    fact: FactState,
+    events: Sequence[RecordedEvent],
+) -> BeliefRow:
+    said = events[belief.version - 1]
+    assert isinstance(said.event, FactAsserted | FactRevised), "a belief names a statement"
+    return BeliefRow(
+        fact_id=change.fact_id,
+        subject_ref=change.subject_ref,
+        version=belief.version,
+        position=said.position,
+        recorded=Period(change.added[0].recorded_at, FOREVER),
+        valid=belief.valid,
+        traits=fact.said(belief.version).traits,
+        content_tag=said.content_tag,
+    )

@@ -1,0 +1,135 @@
+"""The timeline in memory: the twin that the timeline in SQL is tested against."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import cast
+
+import sqlalchemy as sa
+
+from muniment.domain.time import FOREVER, AsOf, Instant, Period
+from muniment.ledger.mapper import SealingMapper
+from muniment.ledger.memory_recorder import MemoryRecorder
+from muniment.ledger.recorder import Append
+from muniment.ledger.records import FACT
+from muniment.ledger.transaction import FactChange
+from muniment.projections.beliefs import (
+    Believed,
+    BeliefQuery,
+    BeliefRow,
+    Closing,
+    rows_after,
+    rows_of,
+)
+
+
+_Rows = dict[tuple[str, Instant, Instant], BeliefRow]
+
+
+class MemoryTimeline:
+    """A `muniment.projections.beliefs.Timeline` over a ledger in memory."""
+
+    def __init__(self, recorder: MemoryRecorder) -> None:
+        self._recorder = recorder
+
+    @property
+    def _rows(self) -> _Rows:
+        return cast("_Rows", self._recorder.read_models.get("timeline", {}))
+
+    @_rows.setter
+    def _rows(self, rows: _Rows) -> None:
+        self._recorder.read_models["timeline"] = rows
+
+    def bind(self, mapper: SealingMapper) -> None:
+        """Say by what the events of the ledger are opened."""
+        self._mapper = mapper
+
+    def apply(self, append: Append, changes: Sequence[FactChange]) -> None:
+        rows = dict(self._rows)
+        for change in changes:
+            closed, opened = rows_after(change)
+            for closing in closed:
+                _close(rows, closing)
+            rows.update((_key(row), row) for row in opened)
+        self._rows = rows
+
+    def of_subject(self, query: BeliefQuery) -> Sequence[Believed]:
+        found = [row for row in self._rows.values() if _answers(row, query)]
+        found.sort(key=_place)
+        if query.after is not None:
+            found = [row for row in found if _place(row) > query.after]
+        return [self._believed(row) for row in found[: query.limit]]
+
+    def of_fact(self, fact_id: str, as_of: AsOf) -> Believed | None:
+        for row in self._rows.values():
+            if row.fact_id == fact_id and _holds(row, as_of):
+                return self._believed(row)
+        return None
+
+    def repeats(
+        self,
+        connection: sa.Connection | None,
+        subject_ref: str,
+        content_tags: Sequence[bytes],
+    ) -> Mapping[bytes, Sequence[str]]:
+        found: dict[bytes, list[str]] = {}
+        for row in self.rows():
+            tag = row.content_tag
+            if row.subject_ref == subject_ref and row.recorded.end == FOREVER:
+                if tag in content_tags and tag is not None:
+                    found.setdefault(tag, []).append(row.fact_id)
+        return found
+
+    def rows(self) -> Iterator[BeliefRow]:
+        return iter([self._rows[key] for key in sorted(self._rows)])
+
+    def rebuild(self) -> int:
+        with self._recorder.appending() as append:
+            events = self._recorder.read(limit=append.head.position)
+            streams = {str(each.sealed.originator_id) for each in events}
+            self._rows = {
+                _key(row): row
+                for stream in streams
+                if stream.startswith(FACT)
+                for row in rows_of(
+                    self._mapper.skeletons(self._recorder.read_stream(stream))
+                )
+            }
+        return len(self._rows)
+
+    def _believed(self, row: BeliefRow) -> Believed:
+        (said,) = self._recorder.read(after=row.position - 1, limit=1)
+        return Believed(row=row, said=said)
+
+
+def _key(row: BeliefRow) -> tuple[str, Instant, Instant]:
+    return row.fact_id, row.recorded.start, row.valid.start
+
+
+def _close(rows: _Rows, closing: Closing) -> None:
+    for key, row in rows.items():
+        if (
+            row.fact_id == closing.fact_id
+            and row.valid.start == closing.valid_from
+            and row.recorded.end == FOREVER
+        ):
+            rows[key] = replace(
+                row, recorded=Period(row.recorded.start, closing.recorded_to)
+            )
+
+
+def _answers(row: BeliefRow, query: BeliefQuery) -> bool:
+    expires_at = row.traits.expires_at
+    return (
+        row.subject_ref == query.subject_ref
+        and _holds(row, query.as_of)
+        and query.category in (None, row.traits.category)
+        and (expires_at is None or query.expired_at < expires_at)
+    )
+
+
+def _holds(row: BeliefRow, as_of: AsOf) -> bool:
+    return as_of.recorded_at in row.recorded and as_of.valid_at in row.valid
+
+
+def _place(row: BeliefRow) -> tuple[Instant, str]:
+    return row.valid.start, row.fact_id

@@ -1,0 +1,307 @@
+"""The timeline in SQL: one row for each rectangle, applied with the events themselves."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import sqlalchemy as sa
+
+from muniment.domain.events import Status, Traits
+from muniment.domain.time import FOREVER, AsOf, Period
+from muniment.errors import ProjectionError
+from muniment.ledger import tables as ledger_tables
+from muniment.ledger.bulk import insert_rows
+from muniment.ledger.database import reading
+from muniment.ledger.mapper import SealingMapper
+from muniment.ledger.prepared import Prepared, Row
+from muniment.ledger.recorder import Append
+from muniment.ledger.records import FACT, StampedEvent
+from muniment.ledger.sql_recorder import EVENT_COLUMNS, SqlRecorder, stamped
+from muniment.ledger.transaction import FactChange
+from muniment.projections.beliefs import (
+    Believed,
+    BeliefQuery,
+    BeliefRow,
+    Closing,
+    rows_after,
+    rows_of,
+)
+from muniment.projections import tables
+
+
+_PAGE = 5_000
+_NO_LIMIT = 2**31 - 1
+
+
+class SqlTimeline:
+    """A `muniment.projections.beliefs.Timeline` in the ledger's own database."""
+
+    def __init__(self, recorder: SqlRecorder) -> None:
+        self._recorder = recorder
+        self._ledger = recorder.ledger
+
+    def bind(self, mapper: SealingMapper) -> None:
+        """Say by what the events of the ledger are opened."""
+        self._mapper = mapper
+
+    def apply(self, append: Append, changes: Sequence[FactChange]) -> None:
+        assert append.connection is not None, "the ledger is in the same database"
+        opened: list[tuple[object, ...]] = []
+        for change in changes:
+            closed, begun = rows_after(change)
+            _close(append.connection, self._ledger, closed, change.added[0].position)
+            opened.extend(_values(self._ledger, row) for row in begun)
+        insert_rows(append.connection, tables.belief, opened)
+
+    def of_subject(self, query: BeliefQuery) -> Sequence[Believed]:
+        statement = _OF_SUBJECT if query.category is None else _OF_CATEGORY
+        values: dict[str, object] = {
+            "ledger": self._ledger,
+            "subject_ref": query.subject_ref,
+            "recorded_at": query.as_of.recorded_at,
+            "valid_at": query.as_of.valid_at,
+            "expired_at": query.expired_at,
+            "after_from": query.after[0] if query.after else -(2**63),
+            "after_id": query.after[1] if query.after else "",
+            "most": _NO_LIMIT if query.limit is None else query.limit,
+        }
+        if query.category is not None:
+            values["category"] = query.category
+        with reading(self._recorder.reading_engine) as connection:
+            rows = statement.rows(connection, **values)
+        return [_believed(row) for row in rows]
+
+    def of_fact(self, fact_id: str, as_of: AsOf) -> Believed | None:
+        with reading(self._recorder.reading_engine) as connection:
+            row = _OF_FACT.first(
+                connection,
+                ledger=self._ledger,
+                fact_id=fact_id,
+                recorded_at=as_of.recorded_at,
+                valid_at=as_of.valid_at,
+            )
+        return None if row is None else _believed(row)
+
+    def repeats(
+        self,
+        connection: sa.Connection | None,
+        subject_ref: str,
+        content_tags: Sequence[bytes],
+    ) -> Mapping[bytes, Sequence[str]]:
+        assert connection is not None, "asked within a transaction"
+        found: dict[bytes, list[str]] = {}
+        if len(content_tags) == 1:
+            rows = _REPEATS.rows(
+                connection,
+                ledger=self._ledger,
+                subject_ref=subject_ref,
+                content_tag=content_tags[0],
+            )
+        else:
+            rows = connection.execute(
+                _REPEATS_OF_MANY,
+                {"ledger": self._ledger, "subject_ref": subject_ref, "tags": content_tags},
+            ).fetchall()
+        for tag, fact_id in rows:
+            found.setdefault(bytes(tag), []).append(fact_id)
+        return found
+
+    def rows(self) -> Iterator[BeliefRow]:
+        with reading(self._recorder.reading_engine) as connection:
+            for row in _ALL_ROWS.run(connection, ledger=self._ledger):
+                yield _row(row)
+
+    def rebuild(self) -> int:
+        # One transaction under the lock: nobody appends meanwhile, and a reader sees
+        # all of the old rows or all of the new ones.
+        count = 0
+        with self._recorder.appending() as append:
+            connection = append.connection
+            assert connection is not None, "an append of this recorder has a connection"
+            _DELETE_ALL.run(connection, ledger=self._ledger)
+            for rows in self._fresh_rows(connection):
+                insert_rows(connection, tables.belief, rows)
+                count += len(rows)
+        return count
+
+    def _fresh_rows(self, connection: sa.Connection) -> Iterator[list[tuple[object, ...]]]:
+        """Yield the rows that the ledger adds up to, in batches."""
+        batch: list[tuple[object, ...]] = []
+        for stream in _fact_streams(connection, self._ledger):
+            recorded = self._mapper.skeletons(stream)
+            batch.extend(_values(self._ledger, row) for row in rows_of(recorded))
+            if len(batch) >= _PAGE:
+                yield batch
+                batch = []
+        yield batch
+
+
+def _fact_streams(
+    connection: sa.Connection, ledger: str
+) -> Iterator[Sequence[StampedEvent]]:
+    """Yield the events of each fact of a ledger."""
+    gathered: list[StampedEvent] = []
+    after: tuple[str, int] = (FACT, 0)
+    while True:
+        page = [
+            stamped(row)
+            for row in _STREAMS.rows(
+                connection, ledger=ledger, stream=after[0], version=after[1], most=_PAGE
+            )
+        ]
+        for event in page:
+            name = event.sealed.originator_id
+            if gathered and gathered[0].sealed.originator_id != name:
+                yield gathered
+                gathered = []
+            gathered.append(event)
+        if len(page) < _PAGE:
+            break
+        last = page[-1].sealed
+        after = (str(last.originator_id), last.originator_version)
+    if gathered:
+        yield gathered
+
+
+def _close(
+    connection: sa.Connection, ledger: str, closings: Sequence[Closing], position: int
+) -> None:
+    for each in closings:
+        closed = _CLOSE.run(
+            connection,
+            this_ledger=ledger,
+            this_fact=each.fact_id,
+            this_valid_from=each.valid_from,
+            recorded_to_us=each.recorded_to,
+        )
+        if closed.rowcount != 1:
+            problem = f"fact {each.fact_id} has {closed.rowcount} rows to close, not one"
+            raise ProjectionError("timeline", position, problem)
+
+
+def _values(ledger: str, row: BeliefRow) -> tuple[object, ...]:
+    """Return *row* in the order of the table's columns."""
+    traits = row.traits
+    return (
+        ledger,
+        row.fact_id,
+        row.recorded.start,
+        row.valid.start,
+        row.recorded.end,
+        row.valid.end,
+        row.subject_ref,
+        row.version,
+        row.position,
+        traits.category,
+        traits.attribute,
+        traits.status.value,
+        traits.confidence,
+        traits.importance,
+        traits.core,
+        traits.expires_at,
+        row.content_tag,
+    )
+
+
+def _row(values: Row) -> BeliefRow:
+    """Return the rectangle that a row of `_ROW_COLUMNS` holds."""
+    (fact_id, recorded_from, valid_from, recorded_to, valid_to, subject_ref) = values[:6]
+    version, position, category, attribute, status = values[6:11]
+    confidence, importance, core, expires_at, content_tag = values[11:16]
+    return BeliefRow(
+        fact_id=fact_id,
+        subject_ref=subject_ref,
+        version=version,
+        position=position,
+        recorded=Period(recorded_from, recorded_to),
+        valid=Period(valid_from, valid_to),
+        traits=Traits(
+            category=category,
+            attribute=attribute,
+            status=Status(status),
+            confidence=confidence,
+            importance=importance,
+            core=bool(core),
+            expires_at=expires_at,
+        ),
+        content_tag=None if content_tag is None else bytes(content_tag),
+    )
+
+
+def _believed(values: Row) -> Believed:
+    return Believed(row=_row(values[:16]), said=stamped(values[16:]))
+
+
+_c, _e = tables.belief.c, ledger_tables.event.c
+
+
+def _int(name: str) -> sa.BindParameter[int]:
+    return sa.bindparam(name, type_=sa.BigInteger)
+
+
+def _text(name: str) -> sa.BindParameter[str]:
+    return sa.bindparam(name, type_=sa.Text)
+
+
+_ROW_COLUMNS = tuple(column for column in tables.belief.columns if column.name != "ledger")
+_SAID = (_e.ledger == _c.ledger) & (_e.position == _c.position)
+_AS_OF = (
+    (_c.ledger == _text("ledger"))
+    & (_c.recorded_from_us <= _int("recorded_at"))
+    & (_c.recorded_to_us > _int("recorded_at"))
+    & (_c.valid_from_us <= _int("valid_at"))
+    & (_c.valid_to_us > _int("valid_at"))
+)
+_SUBJECT_AS_OF = (
+    sa.select(*_ROW_COLUMNS, *EVENT_COLUMNS)
+    .join_from(tables.belief, ledger_tables.event, _SAID)
+    .where(
+        _AS_OF,
+        _c.subject_ref == _text("subject_ref"),
+        _c.expires_at_us.is_(None) | (_c.expires_at_us > _int("expired_at")),
+        sa.tuple_(_c.valid_from_us, _c.fact_id)
+        > sa.tuple_(_int("after_from"), _text("after_id")),
+    )
+    .order_by(_c.valid_from_us, _c.fact_id)
+    .limit(_int("most"))
+)
+_OF_SUBJECT = Prepared(_SUBJECT_AS_OF)
+_OF_CATEGORY = Prepared(_SUBJECT_AS_OF.where(_c.category == _text("category")))
+_OF_FACT = Prepared(
+    sa.select(*_ROW_COLUMNS, *EVENT_COLUMNS)
+    .join_from(tables.belief, ledger_tables.event, _SAID)
+    .where(_AS_OF, _c.fact_id == _text("fact_id"))
+)
+_REPEATED = sa.select(_c.content_tag, _c.fact_id).where(
+    _c.ledger == _text("ledger"),
+    _c.subject_ref == _text("subject_ref"),
+    _c.recorded_to_us == sa.literal_column(str(FOREVER)),
+)
+_REPEATS = Prepared(
+    _REPEATED.where(_c.content_tag == sa.bindparam("content_tag", type_=sa.LargeBinary))
+)
+_REPEATS_OF_MANY = _REPEATED.where(_c.content_tag.in_(sa.bindparam("tags", expanding=True)))
+_ALL_ROWS = Prepared(
+    sa.select(*_ROW_COLUMNS)
+    .where(_c.ledger == _text("ledger"))
+    .order_by(_c.fact_id, _c.recorded_from_us, _c.valid_from_us)
+)
+_DELETE_ALL = Prepared(sa.delete(tables.belief).where(_c.ledger == _text("ledger")))
+_CLOSE = Prepared(
+    sa.update(tables.belief)
+    .where(
+        _c.ledger == _text("this_ledger"),
+        _c.fact_id == _text("this_fact"),
+        _c.valid_from_us == _int("this_valid_from"),
+        _c.recorded_to_us == sa.literal_column(str(FOREVER)),
+    )
+    .values(recorded_to_us=_int("recorded_to_us"))
+)
+_STREAMS = Prepared(
+    sa.select(*EVENT_COLUMNS)
+    .where(
+        _e.ledger == _text("ledger"),
+        sa.tuple_(_e.stream, _e.version) > sa.tuple_(_text("stream"), _int("version")),
+        _e.stream < sa.literal_column(f"'{FACT}~'"),
+    )
+    .order_by(_e.stream, _e.version)
+    .limit(_int("most"))
+)
