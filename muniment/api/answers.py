@@ -54,8 +54,8 @@ class Fact:
 
     def __repr__(self) -> str:
         return (
-            f"<Fact {self.fact_id} of {self.scope}: {self.content!r}, version {self.version}, "
-            f"valid {_span(self.valid_from, self.valid_to)}>"
+            f"<Fact {self.fact_id} of {self.scope}: {self.content!r}, "
+            f"version {self.version}, valid {_span(self.valid_from, self.valid_to)}>"
         )
 
 

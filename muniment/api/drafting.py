@@ -51,8 +51,11 @@ class Drafting:
 
     def remembered(self, item: object) -> RememberFact:
         """
-        Return the command to remember *item*: text, or a mapping of the fields of
-        ``remember``, with ``claimed_at`` for when it was recorded elsewhere.
+        Return the command to remember *item*.
+
+        Args:
+            item: Text, or a mapping of the fields of ``remember``, with ``claimed_at``
+                for when it was recorded elsewhere.
 
         Raises:
             InvalidInput: If a field is not as documented, or not one of them.

@@ -8,6 +8,7 @@ from muniment.api.answers import Fact
 from muniment.api.fields import By
 from muniment.domain.events import Json
 from muniment.domain.scope import Scope
+from muniment.domain.text import is_one_line
 from muniment.domain.time import Instant
 from muniment.errors import (
     ContentTooLargeError,
@@ -71,9 +72,9 @@ def name(field: str, value: object, *, most: int = NAME_LENGTH_MAX) -> str:
     """Return *value*, which is 1 to *most* characters, none of them a control."""
     if not isinstance(value, str) or not 1 <= len(value) <= most:
         raise InvalidValueError(field, value, f"text of 1 to {most} characters")
-    _utf8(field, value)
-    if any(ord(each) < 32 or ord(each) == 127 for each in value):  # noqa: PLR2004 - ASCII controls
-        raise InvalidValueError(field, value, "text without control characters")
+    if not is_one_line(value):
+        expected = "text without control characters and lone surrogates"
+        raise InvalidValueError(field, value, expected)
     return value
 
 

@@ -220,12 +220,7 @@ class MemoryStore(WritingStore):
         Args:
             user_id: Whose memory; or *scope*.
             scope: Whose memory; or *user_id*.
-            session_id: Written in this session; fields given must all match.
-            source: Said to come from this source.
-            actor: Written by this actor.
-            trigger: Set off by this trigger.
-            since: Recorded at or after.
-            until: Recorded before.
+            session_id, source, actor, trigger, since, until: The cause; see `Cause`.
             on_conflict: As of `apply`.
             by_actor: Who takes it back; *actor* is who wrote it.
             reason: Why it is taken back.

@@ -1,6 +1,7 @@
 """
-What can happen to a fact and to a subject. Stored forever: rename nothing, only
-add and upcast.
+What can happen to a fact and to a subject.
+
+Stored forever: rename nothing, only add and upcast.
 
 An event never says when it was recorded, by whom or why: the ledger stamps that on
 the transaction. A field whose value is sealed with the stream's key is ``None`` once

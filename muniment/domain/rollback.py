@@ -247,7 +247,7 @@ def _gaps(period: Period, beliefs: Beliefs) -> tuple[Period, ...]:
 
 
 def _taken_back(fact: FactState, mine: list[int]) -> list[FactRolledBack]:
-    """Return the events that undo each version of *mine* where it had effect, last first."""
+    """Return the events that undo each version of *mine* had effect, last first."""
     return [
         FactRolledBack(to_version=version - 1, within=period)
         for version in reversed(mine)

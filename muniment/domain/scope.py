@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Self, assert_never
 
+from muniment.domain.text import is_one_line
 from muniment.errors import InvalidScopeError
 
 
@@ -87,9 +88,7 @@ def _check_name(name: object) -> None:
         raise InvalidScopeError(name, "needs an id without blanks around it")
     if len(name) > ID_LENGTH_MAX:
         raise InvalidScopeError(name, f"has an id of more than {ID_LENGTH_MAX} characters")
-    if any(
-        ord(each) < 32 or ord(each) == 127 or 0xD800 <= ord(each) <= 0xDFFF for each in name
-    ):  # noqa: PLR2004
+    if not is_one_line(name):
         raise InvalidScopeError(
             name, "has a control character or a lone surrogate in its id"
         )

@@ -11,7 +11,6 @@ from typing import Protocol
 
 from muniment.domain.events import Event, FactAsserted, FactCorroborated, FactRevised
 from muniment.domain.rollback import Stamp
-from muniment.domain.scope import Scope
 from muniment.domain.time import Instant
 from muniment.errors import (
     FutureAsOfError,
@@ -209,10 +208,8 @@ class Ledger:
             ticket.answer, ticket.error = None, error
 
     def _carry_out_together(self, batch: Sequence[Ticket[Request, Committed]]) -> None:
-        answers: list[Committed | None] = []
         with self.recorder.appending() as append:
-            for ticket in batch:
-                answers.append(self._carry_out_one(append, ticket))
+            answers = [self._carry_out_one(append, ticket) for ticket in batch]
         # Only now is anything durable.
         for ticket, answer in zip(batch, answers, strict=True):
             ticket.answer = answer

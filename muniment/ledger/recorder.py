@@ -187,7 +187,7 @@ class LedgerRecorder(ProcessRecorder):
         ]
         return (found[::-1] if desc else found)[:limit]
 
-    def select_notifications(  # noqa: PLR0913 - the library's signature
+    def select_notifications(
         self,
         start: int | None,
         limit: int,

@@ -15,12 +15,15 @@ from eventsourcing.persistence import IntegrityError, Tracking
 
 from muniment.clock import Clock
 from muniment.domain.time import BEGINNING, Instant
-from muniment.ledger import tables
+from muniment.ledger import statements, tables
 from muniment.ledger.bulk import insert_rows
 from muniment.ledger.database import reading, writing
-from muniment.ledger.prepared import Prepared, Row
+from muniment.ledger.prepared import Row
 from muniment.ledger.recorder import Append, LedgerRecorder, Present
 from muniment.ledger.records import Head, SealedEvent, StampedEvent, TransactionRow
+
+
+_NO_END = 2**62
 
 
 class SqlRecorder(LedgerRecorder):
@@ -50,7 +53,7 @@ class SqlRecorder(LedgerRecorder):
         try:
             with writing(self.engine, lock_timeout=self._lock_timeout) as connection:
                 if connection.dialect.name == "postgresql":
-                    _LOCK.run(connection, lock_key=self._lock_key)
+                    statements.LOCK.run(connection, lock_key=self._lock_key)
                 # A statement of its own: it sees what was committed by whoever held
                 # the lock before.
                 yield _SqlAppend(connection, self.ledger, self._present(connection))
@@ -63,7 +66,9 @@ class SqlRecorder(LedgerRecorder):
 
     def head_at(self, recorded_at: Instant) -> Head:
         with reading(self.reading_engine) as connection:
-            row = _HEAD_AT.first(connection, ledger=self.ledger, recorded_at_us=recorded_at)
+            row = statements.HEAD_AT.first(
+                connection, ledger=self.ledger, recorded_at_us=recorded_at
+            )
         return Head(0, 0, BEGINNING) if row is None else Head(*row)
 
     def read(
@@ -71,12 +76,16 @@ class SqlRecorder(LedgerRecorder):
     ) -> Sequence[StampedEvent]:
         last = min(after + limit, _NO_END if until is None else until)
         with reading(self.reading_engine) as connection:
-            rows = _READ.rows(connection, ledger=self.ledger, after=after, until=last)
+            rows = statements.READ.rows(
+                connection, ledger=self.ledger, after=after, until=last
+            )
         return [stamped(row) for row in rows]
 
     def read_stream(self, stream: str) -> Sequence[StampedEvent]:
         with reading(self.reading_engine) as connection:
-            rows = _READ_STREAM.rows(connection, ledger=self.ledger, stream=stream)
+            rows = statements.READ_STREAM.rows(
+                connection, ledger=self.ledger, stream=stream
+            )
         return [stamped(row) for row in rows]
 
     def read_subject(
@@ -84,7 +93,7 @@ class SqlRecorder(LedgerRecorder):
     ) -> Sequence[StampedEvent]:
         last = _NO_END if until is None else until
         with reading(self.reading_engine) as connection:
-            rows = _READ_SUBJECT.rows(
+            rows = statements.READ_SUBJECT.rows(
                 connection,
                 ledger=self.ledger,
                 subject_ref=subject_ref,
@@ -97,7 +106,7 @@ class SqlRecorder(LedgerRecorder):
         self, *, first: int, last: int, subject_ref: str
     ) -> Sequence[TransactionRow]:
         with reading(self.reading_engine) as connection:
-            rows = _TRANSACTIONS.rows(
+            rows = statements.TRANSACTIONS.rows(
                 connection,
                 ledger=self.ledger,
                 first=first,
@@ -108,7 +117,7 @@ class SqlRecorder(LedgerRecorder):
 
     def transaction(self, tx_id: int) -> TransactionRow | None:
         with reading(self.reading_engine) as connection:
-            row = _TRANSACTION.first(connection, ledger=self.ledger, tx_id=tx_id)
+            row = statements.TRANSACTION.first(connection, ledger=self.ledger, tx_id=tx_id)
         return None if row is None else _transaction(row)
 
     def insert_tracking(self, tracking: Tracking) -> None:
@@ -117,7 +126,7 @@ class SqlRecorder(LedgerRecorder):
 
     def max_tracking_id(self, application_name: str) -> int | None:
         with reading(self.reading_engine) as connection:
-            row = _CHECKPOINT.first(
+            row = statements.CHECKPOINT.first(
                 connection, ledger=self.ledger, projection=application_name
             )
         return None if row is None else int(row[0])
@@ -128,7 +137,7 @@ class SqlRecorder(LedgerRecorder):
 
     def _present(self, connection: sa.Connection) -> Present:
         dialect = connection.dialect.name
-        row = _PRESENT[dialect].first(connection, ledger=self.ledger)
+        row = statements.PRESENT[dialect].first(connection, ledger=self.ledger)
         assert row is not None, "the ledger was made when the store was opened"
         server_now, horizon, tx_id, position, recorded_at = row
         head = Head(tx_id or 0, position or 0, BEGINNING if tx_id is None else recorded_at)
@@ -163,12 +172,14 @@ class _SqlAppend:
     def promise(self, until: Instant) -> None:
         if until > self._horizon:
             self._horizon = until
-            _PROMISE.run(self.connection, this_ledger=self._ledger, horizon_us=until)
+            statements.PROMISE.run(
+                self.connection, this_ledger=self._ledger, horizon_us=until
+            )
 
     def insert(
         self, transaction: TransactionRow, events: Sequence[SealedEvent]
     ) -> tuple[StampedEvent, ...]:
-        _NEW_TRANSACTION.run(
+        statements.NEW_TRANSACTION.run(
             self.connection,
             ledger=self._ledger,
             tx_id=transaction.tx_id,
@@ -198,26 +209,32 @@ class _SqlAppend:
         return result
 
     def read_stream(self, stream: str) -> Sequence[StampedEvent]:
-        rows = _READ_STREAM.rows(self.connection, ledger=self._ledger, stream=stream)
+        rows = statements.READ_STREAM.rows(
+            self.connection, ledger=self._ledger, stream=stream
+        )
         return [stamped(row) for row in rows]
 
     def read(self, *, first: int, last: int) -> Sequence[StampedEvent]:
-        rows = _READ.rows(self.connection, ledger=self._ledger, after=first - 1, until=last)
+        rows = statements.READ.rows(
+            self.connection, ledger=self._ledger, after=first - 1, until=last
+        )
         return [stamped(row) for row in rows]
 
     def find_request(self, idempotency_tag: bytes) -> TransactionRow | None:
-        row = _REQUEST.first(
+        row = statements.REQUEST.first(
             self.connection, ledger=self._ledger, idempotency_tag=idempotency_tag
         )
         return None if row is None else _transaction(row)
 
     def subject_moved_at(self, subject_ref: str) -> int:
-        row = _MOVED_AT.first(self.connection, ledger=self._ledger, subject_ref=subject_ref)
+        row = statements.MOVED_AT.first(
+            self.connection, ledger=self._ledger, subject_ref=subject_ref
+        )
         return int(row[0] or 0) if row else 0
 
 
 def stamped(row: Row) -> StampedEvent:
-    """Return the event that a row of `EVENT_COLUMNS` holds."""
+    """Return the event that a row of `statements.EVENT_COLUMNS` holds."""
     position, tx_id, recorded_at, stream, version, topic, subject_ref, key_id, state = row
     return StampedEvent(
         position=position,
@@ -241,15 +258,15 @@ def track(connection: sa.Connection, ledger: str, projection: str, position: int
     Raises:
         IntegrityError: Of the library, if it is there or further already.
     """
-    reached = _CHECKPOINT.first(connection, ledger=ledger, projection=projection)
+    reached = statements.CHECKPOINT.first(connection, ledger=ledger, projection=projection)
     if reached is not None and reached[0] >= position:
         raise IntegrityError(f"{projection} is at {reached[0]}, not before {position}")
     if reached is None:
-        _NEW_CHECKPOINT.run(
+        statements.NEW_CHECKPOINT.run(
             connection, ledger=ledger, projection=projection, position=position
         )
     else:
-        _MOVE_CHECKPOINT.run(
+        statements.MOVE_CHECKPOINT.run(
             connection, this_ledger=ledger, this_projection=projection, position=position
         )
 
@@ -277,130 +294,3 @@ def _transaction(row: Row) -> TransactionRow:
 def _lock_key(ledger: str) -> int:
     digest = hashlib.sha256(f"muniment/{ledger}".encode()).digest()
     return int.from_bytes(digest[:8], "big", signed=True)
-
-
-_NO_END = 2**62
-_tx, _event = tables.transaction.c, tables.event.c
-_LEDGER = sa.bindparam("ledger", type_=sa.Text)
-
-EVENT_COLUMNS = tuple(column for column in tables.event.columns if column.name != "ledger")
-"""In this order `stamped` takes them."""
-
-_TX_COLUMNS = tuple(each for each in tables.transaction.columns if each.name != "ledger")
-_LOCK = Prepared(
-    sa.select(sa.func.pg_advisory_xact_lock(sa.bindparam("lock_key", type_=sa.BigInteger)))
-)
-
-
-def _present_query(now: sa.ColumnElement[int]) -> Prepared:
-    latest = tables.transaction.alias("latest")
-    last = (
-        sa.select(sa.func.max(latest.c.tx_id))
-        .where(latest.c.ledger == tables.ledger.c.ledger)
-        .scalar_subquery()
-    )
-    joined = tables.ledger.outerjoin(
-        tables.transaction, (_tx.ledger == tables.ledger.c.ledger) & (_tx.tx_id == last)
-    )
-    return Prepared(
-        sa.select(
-            now,
-            tables.ledger.c.horizon_us,
-            _tx.tx_id,
-            _tx.last_position,
-            _tx.recorded_at_us,
-        )
-        .select_from(joined)
-        .where(tables.ledger.c.ledger == _LEDGER)
-    )
-
-
-_PRESENT = {
-    "sqlite": _present_query(sa.literal_column("NULL", sa.BigInteger)),
-    "postgresql": _present_query(
-        sa.literal_column(
-            "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint", sa.BigInteger
-        )
-    ),
-}
-_HEAD_AT = Prepared(
-    sa.select(_tx.tx_id, _tx.last_position, _tx.recorded_at_us)
-    .where(
-        _tx.ledger == _LEDGER,
-        _tx.recorded_at_us <= sa.bindparam("recorded_at_us", type_=sa.BigInteger),
-    )
-    .order_by(_tx.recorded_at_us.desc())
-    .limit(sa.literal_column("1"))
-)
-_READ = Prepared(
-    sa.select(*EVENT_COLUMNS)
-    .where(
-        _event.ledger == _LEDGER,
-        _event.position > sa.bindparam("after", type_=sa.BigInteger),
-        _event.position <= sa.bindparam("until", type_=sa.BigInteger),
-    )
-    .order_by(_event.position)
-)
-_READ_STREAM = Prepared(
-    sa.select(*EVENT_COLUMNS)
-    .where(_event.ledger == _LEDGER, _event.stream == sa.bindparam("stream", type_=sa.Text))
-    .order_by(_event.version)
-)
-_READ_SUBJECT = Prepared(
-    sa.select(*EVENT_COLUMNS)
-    .where(
-        _event.ledger == _LEDGER,
-        _event.subject_ref == sa.bindparam("subject_ref", type_=sa.Text),
-        _event.position > sa.bindparam("after", type_=sa.BigInteger),
-        _event.position <= sa.bindparam("until", type_=sa.BigInteger),
-    )
-    .order_by(_event.position)
-)
-_MOVED_AT = Prepared(
-    sa.select(sa.func.max(_event.position)).where(
-        _event.ledger == _LEDGER,
-        _event.subject_ref == sa.bindparam("subject_ref", type_=sa.Text),
-    )
-)
-_NEW_TRANSACTION = Prepared(sa.insert(tables.transaction))
-_TRANSACTION = Prepared(
-    sa.select(*_TX_COLUMNS).where(
-        _tx.ledger == _LEDGER, _tx.tx_id == sa.bindparam("tx_id", type_=sa.BigInteger)
-    )
-)
-_TRANSACTIONS = Prepared(
-    sa.select(*_TX_COLUMNS)
-    .where(
-        _tx.ledger == _LEDGER,
-        _tx.subject_ref == sa.bindparam("subject_ref", type_=sa.Text),
-        _tx.tx_id >= sa.bindparam("first", type_=sa.BigInteger),
-        _tx.tx_id <= sa.bindparam("last", type_=sa.BigInteger),
-    )
-    .order_by(_tx.tx_id)
-)
-_REQUEST = Prepared(
-    sa.select(*_TX_COLUMNS).where(
-        _tx.ledger == _LEDGER,
-        _tx.idempotency_tag == sa.bindparam("idempotency_tag", type_=sa.LargeBinary),
-    )
-)
-_PROMISE = Prepared(
-    sa.update(tables.ledger)
-    .where(tables.ledger.c.ledger == sa.bindparam("this_ledger", type_=sa.Text))
-    .values(horizon_us=sa.bindparam("horizon_us", type_=sa.BigInteger))
-)
-_CHECKPOINT = Prepared(
-    sa.select(tables.checkpoint.c.position).where(
-        tables.checkpoint.c.ledger == _LEDGER,
-        tables.checkpoint.c.projection == sa.bindparam("projection", type_=sa.Text),
-    )
-)
-_NEW_CHECKPOINT = Prepared(sa.insert(tables.checkpoint))
-_MOVE_CHECKPOINT = Prepared(
-    sa.update(tables.checkpoint)
-    .where(
-        tables.checkpoint.c.ledger == sa.bindparam("this_ledger", type_=sa.Text),
-        tables.checkpoint.c.projection == sa.bindparam("this_projection", type_=sa.Text),
-    )
-    .values(position=sa.bindparam("position", type_=sa.BigInteger))
-)

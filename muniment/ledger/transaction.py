@@ -10,7 +10,6 @@ from muniment.domain.events import Event, FactEvent, SubjectEvent
 from muniment.domain.fact import FactState, fold
 from muniment.domain.scope import Scope
 from muniment.domain.subject import SubjectState
-from muniment.domain.time import Instant
 from muniment.errors import SubjectFrozenError, UnknownFactError
 from muniment.ledger.mapper import SealingMapper, content_tag
 from muniment.ledger.recorder import Append

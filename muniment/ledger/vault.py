@@ -11,7 +11,8 @@ so a write seldom costs a second commit.
 
 import os
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import sqlalchemy as sa
@@ -165,7 +166,7 @@ class Vault:
 
     def _open_vault(self) -> str:
         kek_id = self._kek.kek_id
-        with writing(self._engine, lock_timeout=self._lock_timeout) as connection:
+        with self._making() as connection:
             row = _VAULT.first(connection)
             if row is None:
                 vault_id = os.urandom(8).hex()
@@ -182,11 +183,19 @@ class Vault:
     def _open_ledger_key(self) -> bytes:
         place = f"ledger-key/{self._ledger}".encode()
         made = self._kek.wrap(sealing.new_key(), place=place)
-        with writing(self._engine, lock_timeout=self._lock_timeout) as connection:
+        with self._making() as connection:
             row = _LEDGER_KEY.first(connection, ledger=self._ledger)
             if row is None:
                 _NEW_LEDGER_KEY.run(connection, ledger=self._ledger, wrapped=made)
         return self._kek.unwrap(made if row is None else row[0], place=place)
+
+    @contextmanager
+    def _making(self) -> Iterator[sa.Connection]:
+        """Let one process at a time make what the vault has one of."""
+        with writing(self._engine, lock_timeout=self._lock_timeout) as connection:
+            if connection.dialect.name == "postgresql":
+                connection.execute(sa.text("LOCK TABLE vault IN SHARE ROW EXCLUSIVE MODE"))
+            yield connection
 
     def _make(self, scope: Scope) -> Subject:
         ref, key = os.urandom(10).hex(), sealing.new_key()

@@ -13,9 +13,9 @@ from muniment.ledger.recorder import Append
 from muniment.ledger.records import FACT
 from muniment.ledger.transaction import FactChange
 from muniment.projections.beliefs import (
-    Believed,
     BeliefQuery,
     BeliefRow,
+    Believed,
     Closing,
     rows_after,
     rows_of,
@@ -74,9 +74,9 @@ class MemoryTimeline:
         found: dict[bytes, list[str]] = {}
         for row in self.rows():
             tag = row.content_tag
-            if row.subject_ref == subject_ref and row.recorded.end == FOREVER:
-                if tag in content_tags and tag is not None:
-                    found.setdefault(tag, []).append(row.fact_id)
+            ours = row.subject_ref == subject_ref and row.recorded.end == FOREVER
+            if ours and tag is not None and tag in content_tags:
+                found.setdefault(tag, []).append(row.fact_id)
         return found
 
     def rows(self) -> Iterator[BeliefRow]:

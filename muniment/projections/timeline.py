@@ -14,17 +14,18 @@ from muniment.ledger.mapper import SealingMapper
 from muniment.ledger.prepared import Prepared, Row
 from muniment.ledger.recorder import Append
 from muniment.ledger.records import FACT, StampedEvent
-from muniment.ledger.sql_recorder import EVENT_COLUMNS, SqlRecorder, stamped
+from muniment.ledger.sql_recorder import SqlRecorder, stamped
+from muniment.ledger.statements import EVENT_COLUMNS
 from muniment.ledger.transaction import FactChange
+from muniment.projections import tables
 from muniment.projections.beliefs import (
-    Believed,
     BeliefQuery,
     BeliefRow,
+    Believed,
     Closing,
     rows_after,
     rows_of,
 )
-from muniment.projections import tables
 
 
 _PAGE = 5_000

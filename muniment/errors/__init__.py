@@ -1,0 +1,161 @@
+"""
+Every error Muniment raises on purpose.
+
+* MunimentError
+  + InvalidInput                the request can never work as sent
+    - InvalidTimeError          not an instant we can keep exactly
+    - InvalidPeriodError        a period that does not start before it ends
+    - InvalidScopeError         not a user, a team or the organisation
+    - InvalidValueError         a field outside its documented bounds
+    - ContentTooLargeError      more content than the store accepts
+    - ReservedMetadataError     metadata that would shadow a field of the fact
+    - UnknownFieldError         a field nobody defined
+    - WriteAsOfError            a write that names a point in the past
+    - FutureAsOfError           a recorded time that has not come
+    - VersionBeyondHeadError    a version the fact never had
+    - InvalidCursorError        a cursor that does not belong to this query
+    - NothingToUndoError        a transaction that changed no belief
+    - NotAStoreError            a place that holds something other than a store
+    - ConfigurationError        settings that contradict each other
+    - LoadError                 lines of a file that cannot be loaded
+  + NotFound                    the thing named is not there
+    - UnknownFactError
+    - UnknownTransactionError
+    - FactNotCurrentError       recorded once, but not believed now
+    - FactRedactedError         its content was made unreadable for good
+    - SubjectErasedError        its subject was erased
+    - StoreNotFoundError
+    - MissingKeyError           the key-encryption key is not where it should be
+  + Conflict                    the world moved: read again, then decide again
+    - VersionConflictError
+    - IdempotencyConflictError  the key was used for another request
+    - PlanOutdatedError         the subject changed after the plan was made
+    - RollbackConflictError     others wrote on top of what would go
+  + Forbidden                   the caller may not do this
+  + Frozen                      writes to the subject are refused for now
+    - SubjectFrozenError
+  + Held                        a legal hold stands in the way
+    - SubjectHeldError
+  + Unavailable                 try later; nothing was written unless it says so
+    - DatabaseUnavailableError
+    - LedgerBusyError           the append lock did not come free in time
+    - CommitUncertainError      the answer to a commit was lost
+    - StoreClosedError
+  + Corruption                  stored data contradicts itself: stop, never retry
+    - UnknownEventError         an event this version cannot read
+    - NewerSchemaError          an event or a store written by a newer version
+    - BrokenSealError           a payload that does not open under its key
+    - VaultMismatchError        the vault belongs to another store
+    - ProjectionError           a projection does not follow from the ledger
+
+The eight middle classes say what a caller should do and decide the HTTP status
+and the exit code. Each leaf keeps its facts as attributes and writes its own
+message, so no call site formats one.
+"""
+
+from muniment.errors.categories import (
+    Conflict,
+    Corruption,
+    Forbidden,
+    Frozen,
+    Held,
+    InvalidInput,
+    MunimentError,
+    NotFound,
+    Unavailable,
+)
+from muniment.errors.faults import (
+    BrokenSealError,
+    CommitUncertainError,
+    DatabaseUnavailableError,
+    LedgerBusyError,
+    NewerSchemaError,
+    ProjectionError,
+    StoreClosedError,
+    UnknownEventError,
+    VaultMismatchError,
+)
+from muniment.errors.invalid import (
+    ConfigurationError,
+    ContentTooLargeError,
+    FutureAsOfError,
+    InvalidCursorError,
+    InvalidPeriodError,
+    InvalidScopeError,
+    InvalidTimeError,
+    InvalidValueError,
+    LoadError,
+    NotAStoreError,
+    NothingToUndoError,
+    ReservedMetadataError,
+    UnknownFieldError,
+    VersionBeyondHeadError,
+    WriteAsOfError,
+)
+from muniment.errors.missing import (
+    FactNotCurrentError,
+    FactRedactedError,
+    MissingKeyError,
+    StoreNotFoundError,
+    SubjectErasedError,
+    UnknownFactError,
+    UnknownTransactionError,
+)
+from muniment.errors.refused import (
+    IdempotencyConflictError,
+    PlanOutdatedError,
+    RollbackConflictError,
+    SubjectFrozenError,
+    SubjectHeldError,
+    VersionConflictError,
+)
+
+
+__all__ = [
+    "BrokenSealError",
+    "CommitUncertainError",
+    "ConfigurationError",
+    "Conflict",
+    "ContentTooLargeError",
+    "Corruption",
+    "DatabaseUnavailableError",
+    "FactNotCurrentError",
+    "FactRedactedError",
+    "Forbidden",
+    "Frozen",
+    "FutureAsOfError",
+    "Held",
+    "IdempotencyConflictError",
+    "InvalidCursorError",
+    "InvalidInput",
+    "InvalidPeriodError",
+    "InvalidScopeError",
+    "InvalidTimeError",
+    "InvalidValueError",
+    "LedgerBusyError",
+    "LoadError",
+    "MissingKeyError",
+    "MunimentError",
+    "NewerSchemaError",
+    "NotAStoreError",
+    "NotFound",
+    "NothingToUndoError",
+    "PlanOutdatedError",
+    "ProjectionError",
+    "ReservedMetadataError",
+    "RollbackConflictError",
+    "StoreClosedError",
+    "StoreNotFoundError",
+    "SubjectErasedError",
+    "SubjectFrozenError",
+    "SubjectHeldError",
+    "Unavailable",
+    "UnknownEventError",
+    "UnknownFactError",
+    "UnknownFieldError",
+    "UnknownTransactionError",
+    "VaultMismatchError",
+    "VersionBeyondHeadError",
+    "VersionConflictError",
+    "WriteAsOfError",
+]

@@ -1,0 +1,90 @@
+"""Failures that are nobody's request: of a database, of stored data."""
+
+from muniment.errors.categories import Corruption, Unavailable
+from muniment.errors.wording import shown
+
+
+class DatabaseUnavailableError(Unavailable):
+    """The database cannot be reached, or gave up."""
+
+    def __init__(self, problem: str) -> None:
+        self.problem = problem
+        super().__init__(f"the database is unavailable: {problem}; nothing was written")
+
+
+class LedgerBusyError(Unavailable):
+    """The append lock did not come free in time."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        super().__init__(
+            f"another writer held the ledger for {seconds:g} s; nothing was written, "
+            "try again"
+        )
+
+
+class CommitUncertainError(Unavailable):
+    """The answer to a commit was lost; it may or may not have been stored."""
+
+    def __init__(self, problem: str) -> None:
+        self.problem = problem
+        super().__init__(
+            f"the connection broke during commit ({problem}); it may have been stored. "
+            "Repeat the request with the same idempotency_key to learn which"
+        )
+
+
+class StoreClosedError(Unavailable):
+    """The store was closed."""
+
+    def __init__(self) -> None:
+        super().__init__("the store is closed; open it again with MemoryStore.open")
+
+
+class UnknownEventError(Corruption):
+    """The ledger holds an event this version of Muniment cannot read."""
+
+    def __init__(self, topic: str, place: str) -> None:
+        self.topic, self.place = topic, place
+        super().__init__(f"unknown event {shown(topic)} at {place}; upgrade Muniment")
+
+
+class NewerSchemaError(Corruption):
+    """An event or a store written by a newer version of Muniment."""
+
+    def __init__(self, what: str, found: str, known: str) -> None:
+        self.what, self.found, self.known = what, found, known
+        super().__init__(
+            f"{what} has schema {found}, this version knows {known}; upgrade Muniment, "
+            "nothing was touched"
+        )
+
+
+class BrokenSealError(Corruption):
+    """A sealed payload does not open under its key: it was altered or moved."""
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+        super().__init__(
+            f"the sealed content at {place} does not open under its key; it was altered "
+            "or moved. Stop, keep the files, and compare with a backup"
+        )
+
+
+class VaultMismatchError(Corruption):
+    """The vault belongs to another store, or to another key."""
+
+    def __init__(self, problem: str) -> None:
+        self.problem = problem
+        super().__init__(f"{problem}; put the vault and the key of this store back")
+
+
+class ProjectionError(Corruption):
+    """A projection does not follow from the ledger."""
+
+    def __init__(self, projection: str, position: int, problem: str) -> None:
+        self.projection, self.position, self.problem = projection, position, problem
+        super().__init__(
+            f"projection {projection} stops at position {position}: {problem}; "
+            "the ledger is untouched, see: muniment rebuild"
+        )

@@ -1,0 +1,70 @@
+"""Things named that are not there."""
+
+from muniment.errors.categories import NotFound
+from muniment.errors.wording import shown
+
+
+class UnknownFactError(NotFound):
+    """No event was ever recorded for this fact, or its subject was erased."""
+
+    def __init__(self, fact_id: str) -> None:
+        self.fact_id = fact_id
+        super().__init__(f"no such fact: {shown(fact_id)}; list facts to see their ids")
+
+
+class UnknownTransactionError(NotFound):
+    """The ledger holds no such transaction."""
+
+    def __init__(self, tx_id: object) -> None:
+        self.tx_id = tx_id
+        super().__init__(
+            f"no such transaction: {shown(tx_id)}; blame and history show them"
+        )
+
+
+class FactNotCurrentError(NotFound):
+    """The fact was recorded, but nothing about it is believed now."""
+
+    def __init__(self, fact_id: str, why: str) -> None:
+        self.fact_id, self.why = fact_id, why
+        super().__init__(
+            f"fact {fact_id} is not believed now: {why}; its history still shows it"
+        )
+
+
+class FactRedactedError(NotFound):
+    """The content of the fact was made unreadable for good."""
+
+    def __init__(self, fact_id: str) -> None:
+        self.fact_id = fact_id
+        super().__init__(f"fact {fact_id} was redacted and stays so; remember a new fact")
+
+
+class SubjectErasedError(NotFound):
+    """The subject was erased while the request was under way."""
+
+    def __init__(self, scope: str) -> None:
+        self.scope = scope
+        super().__init__(f"the memory of {scope} was erased; write again to start afresh")
+
+
+class StoreNotFoundError(NotFound):
+    """There is no store at the place named."""
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+        super().__init__(
+            f"no store at {place}; check the name, or make one with: muniment init"
+        )
+
+
+class MissingKeyError(NotFound):
+    """The key-encryption key is not where the settings say."""
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+        super().__init__(
+            f"the key-encryption key is missing: {place}; without it nothing remembered "
+            "can be read. Put the key back, or name it with MUNIMENT_KEY_FILE or "
+            "MUNIMENT_KEY"
+        )

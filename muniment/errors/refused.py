@@ -1,0 +1,70 @@
+"""Requests the present state of the memory refuses."""
+
+from collections.abc import Sequence
+
+from muniment.errors.categories import Conflict, Frozen, Held
+from muniment.errors.wording import shown
+
+
+class VersionConflictError(Conflict):
+    """The fact changed after the version the caller decided on."""
+
+    def __init__(self, fact_id: str, expected: int, actual: int) -> None:
+        self.fact_id, self.expected, self.actual = fact_id, expected, actual
+        super().__init__(
+            f"fact {fact_id} is at version {actual}, expected {expected}; read it again, "
+            f"then retry with expected_version={actual}"
+        )
+
+
+class IdempotencyConflictError(Conflict):
+    """The key was used for another request."""
+
+    def __init__(self, key: str, tx_id: int) -> None:
+        self.key, self.tx_id = key, tx_id
+        super().__init__(
+            f"idempotency key {shown(key)} was used by transaction {tx_id} for another "
+            "request; use a new key for a new request"
+        )
+
+
+class PlanOutdatedError(Conflict):
+    """The subject changed after the plan was made."""
+
+    def __init__(self, planned_at: int, moved_at: int) -> None:
+        self.planned_at, self.moved_at = planned_at, moved_at
+        super().__init__(
+            f"the plan was made at position {planned_at}, its subject changed at "
+            f"position {moved_at}; plan again and look at the new diff"
+        )
+
+
+class RollbackConflictError(Conflict):
+    """Others wrote on top of what would be rolled back."""
+
+    def __init__(self, fact_ids: Sequence[str]) -> None:
+        self.fact_ids = tuple(fact_ids)
+        super().__init__(
+            f"others wrote on top of {len(fact_ids)} facts: {', '.join(fact_ids)}; look at "
+            'the plan, then choose on_conflict="skip" to leave these, or "force"'
+        )
+
+
+class SubjectFrozenError(Frozen):
+    """Writes to the subject are refused until it is thawed."""
+
+    def __init__(self, scope: str) -> None:
+        self.scope = scope
+        super().__init__(
+            f"{scope} is frozen while an incident is looked into; thaw it before writing"
+        )
+
+
+class SubjectHeldError(Held):
+    """A legal hold stands in the way of making content unreadable."""
+
+    def __init__(self, scope: str, holds: Sequence[str]) -> None:
+        self.scope, self.holds = scope, tuple(holds)
+        super().__init__(
+            f"{scope} is under legal hold ({', '.join(holds)}); release every hold first"
+        )

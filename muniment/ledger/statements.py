@@ -1,0 +1,132 @@
+"""The statements of the ledger in SQL, on SQLAlchemy Core."""
+
+import sqlalchemy as sa
+
+from muniment.ledger import tables
+from muniment.ledger.prepared import Prepared
+
+
+_tx, _event = tables.transaction.c, tables.event.c
+_LEDGER = sa.bindparam("ledger", type_=sa.Text)
+
+EVENT_COLUMNS = tuple(column for column in tables.event.columns if column.name != "ledger")
+"""In this order `stamped` takes them."""
+
+_TX_COLUMNS = tuple(each for each in tables.transaction.columns if each.name != "ledger")
+LOCK = Prepared(
+    sa.select(sa.func.pg_advisory_xact_lock(sa.bindparam("lock_key", type_=sa.BigInteger)))
+)
+
+
+def _present_query(now: sa.ColumnElement[int]) -> Prepared:
+    latest = tables.transaction.alias("latest")
+    last = (
+        sa.select(sa.func.max(latest.c.tx_id))
+        .where(latest.c.ledger == tables.ledger.c.ledger)
+        .scalar_subquery()
+    )
+    joined = tables.ledger.outerjoin(
+        tables.transaction, (_tx.ledger == tables.ledger.c.ledger) & (_tx.tx_id == last)
+    )
+    return Prepared(
+        sa.select(
+            now,
+            tables.ledger.c.horizon_us,
+            _tx.tx_id,
+            _tx.last_position,
+            _tx.recorded_at_us,
+        )
+        .select_from(joined)
+        .where(tables.ledger.c.ledger == _LEDGER)
+    )
+
+
+PRESENT = {
+    "sqlite": _present_query(sa.literal_column("NULL", sa.BigInteger)),
+    "postgresql": _present_query(
+        sa.literal_column(
+            "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint", sa.BigInteger
+        )
+    ),
+}
+HEAD_AT = Prepared(
+    sa.select(_tx.tx_id, _tx.last_position, _tx.recorded_at_us)
+    .where(
+        _tx.ledger == _LEDGER,
+        _tx.recorded_at_us <= sa.bindparam("recorded_at_us", type_=sa.BigInteger),
+    )
+    .order_by(_tx.recorded_at_us.desc())
+    .limit(sa.literal_column("1"))
+)
+READ = Prepared(
+    sa.select(*EVENT_COLUMNS)
+    .where(
+        _event.ledger == _LEDGER,
+        _event.position > sa.bindparam("after", type_=sa.BigInteger),
+        _event.position <= sa.bindparam("until", type_=sa.BigInteger),
+    )
+    .order_by(_event.position)
+)
+READ_STREAM = Prepared(
+    sa.select(*EVENT_COLUMNS)
+    .where(_event.ledger == _LEDGER, _event.stream == sa.bindparam("stream", type_=sa.Text))
+    .order_by(_event.version)
+)
+READ_SUBJECT = Prepared(
+    sa.select(*EVENT_COLUMNS)
+    .where(
+        _event.ledger == _LEDGER,
+        _event.subject_ref == sa.bindparam("subject_ref", type_=sa.Text),
+        _event.position > sa.bindparam("after", type_=sa.BigInteger),
+        _event.position <= sa.bindparam("until", type_=sa.BigInteger),
+    )
+    .order_by(_event.position)
+)
+MOVED_AT = Prepared(
+    sa.select(sa.func.max(_event.position)).where(
+        _event.ledger == _LEDGER,
+        _event.subject_ref == sa.bindparam("subject_ref", type_=sa.Text),
+    )
+)
+NEW_TRANSACTION = Prepared(sa.insert(tables.transaction))
+TRANSACTION = Prepared(
+    sa.select(*_TX_COLUMNS).where(
+        _tx.ledger == _LEDGER, _tx.tx_id == sa.bindparam("tx_id", type_=sa.BigInteger)
+    )
+)
+TRANSACTIONS = Prepared(
+    sa.select(*_TX_COLUMNS)
+    .where(
+        _tx.ledger == _LEDGER,
+        _tx.subject_ref == sa.bindparam("subject_ref", type_=sa.Text),
+        _tx.tx_id >= sa.bindparam("first", type_=sa.BigInteger),
+        _tx.tx_id <= sa.bindparam("last", type_=sa.BigInteger),
+    )
+    .order_by(_tx.tx_id)
+)
+REQUEST = Prepared(
+    sa.select(*_TX_COLUMNS).where(
+        _tx.ledger == _LEDGER,
+        _tx.idempotency_tag == sa.bindparam("idempotency_tag", type_=sa.LargeBinary),
+    )
+)
+PROMISE = Prepared(
+    sa.update(tables.ledger)
+    .where(tables.ledger.c.ledger == sa.bindparam("this_ledger", type_=sa.Text))
+    .values(horizon_us=sa.bindparam("horizon_us", type_=sa.BigInteger))
+)
+CHECKPOINT = Prepared(
+    sa.select(tables.checkpoint.c.position).where(
+        tables.checkpoint.c.ledger == _LEDGER,
+        tables.checkpoint.c.projection == sa.bindparam("projection", type_=sa.Text),
+    )
+)
+NEW_CHECKPOINT = Prepared(sa.insert(tables.checkpoint))
+MOVE_CHECKPOINT = Prepared(
+    sa.update(tables.checkpoint)
+    .where(
+        tables.checkpoint.c.ledger == sa.bindparam("this_ledger", type_=sa.Text),
+        tables.checkpoint.c.projection == sa.bindparam("this_projection", type_=sa.Text),
+    )
+    .values(position=sa.bindparam("position", type_=sa.BigInteger))
+)
