@@ -93,8 +93,8 @@ class FutureAsOfError(InvalidInput):
     def __init__(self, asked: int, now: int) -> None:
         self.asked, self.now = asked, now
         super().__init__(
-            f"nothing can be known as of {moment(asked)}, now is {moment(now)}; ask for now "
-            "or earlier, or use valid_at for a time to come"
+            f"nothing can be known as of {moment(asked)}, it is {moment(now)}; ask for "
+            "now or earlier, or use valid_at for a time to come"
         )
 
 

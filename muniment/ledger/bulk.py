@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
-import psycopg
 import sqlalchemy as sa
+
+from muniment.ledger.prepared import driver_cursor
 
 
 COPY_FROM_ROWS = 200
@@ -19,14 +20,19 @@ def insert_rows(
     Insert *rows*, each with a value for every column of *table* in order.
 
     Raises:
-        sqlalchemy.exc.IntegrityError: If a key is taken; the transaction is lost then.
+        sqlite3.IntegrityError, psycopg.IntegrityError: If a key is taken; the
+            transaction is lost then.
     """
     if not rows:
         return
     if connection.dialect.name == "postgresql" and len(rows) >= COPY_FROM_ROWS:
         _copy(connection, table, rows)
         return
-    connection.exec_driver_sql(_insert(connection.dialect.name, table), list(rows))
+    statement = _insert(connection.dialect.name, table)
+    if len(rows) == 1:
+        driver_cursor(connection).execute(statement, rows[0])
+    else:
+        driver_cursor(connection).executemany(statement, rows)
 
 
 def _insert(dialect: str, table: sa.Table) -> str:
@@ -45,12 +51,9 @@ def _copy(
     driver = connection.connection.driver_connection
     assert driver is not None, "a connection in a transaction has its driver's"
     statement = f"COPY {table.name} ({_names(table)}) FROM STDIN"
-    try:
-        with driver.cursor() as cursor, cursor.copy(statement) as copy:
-            for row in rows:
-                copy.write_row(row)
-    except psycopg.IntegrityError as error:
-        raise sa.exc.IntegrityError(statement, None, error) from error
+    with driver.cursor() as cursor, cursor.copy(statement) as copy:
+        for row in rows:
+            copy.write_row(row)
 
 
 def _names(table: sa.Table) -> str:

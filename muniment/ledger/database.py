@@ -1,10 +1,13 @@
 """Connections to SQLite and PostgreSQL, set up so that what is committed is durable."""
 
+import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+import psycopg
 import sqlalchemy as sa
 
 from muniment.errors import (
@@ -14,6 +17,7 @@ from muniment.errors import (
     LedgerBusyError,
     NotAStoreError,
 )
+from muniment.ledger.prepared import driver_cursor
 
 
 _DIALECTS: Final = {
@@ -22,6 +26,19 @@ _DIALECTS: Final = {
     "postgresql+psycopg": "postgresql+psycopg",
     "postgres": "postgresql+psycopg",
 }
+
+
+_IDLE_SECONDS: Final = 5.0
+_FAILURES: Final = (
+    sa.exc.OperationalError,
+    sa.exc.InterfaceError,
+    sa.exc.TimeoutError,
+    sqlite3.OperationalError,
+    sqlite3.InterfaceError,
+    psycopg.OperationalError,
+    psycopg.InterfaceError,
+)
+"""What SQLAlchemy and the drivers raise when a database fails, not a statement."""
 
 
 def connect(
@@ -45,13 +62,15 @@ def connect(
     options = f"-c lock_timeout={int(lock_timeout * 1000)} -c timezone=UTC"
     if schema is not None:
         options += f" -c search_path={schema}"
-    return sa.create_engine(
+    engine = sa.create_engine(
         parsed,
         pool_size=pool_size,
         max_overflow=pool_size,
-        pool_pre_ping=True,
         connect_args={"options": options},
     )
+    sa.event.listen(engine, "checkin", _note_idle)
+    sa.event.listen(engine, "checkout", _refuse_stale)
+    return engine
 
 
 def sqlite_file(url: str) -> Path | None:
@@ -76,8 +95,9 @@ def writing(engine: sa.Engine, *, lock_timeout: float) -> Iterator[sa.Connection
         CommitUncertainError: If the answer to the commit is lost.
     """
     with translated(lock_timeout), engine.connect() as connection:
+        connection.begin()
         if connection.dialect.name == "sqlite":
-            connection.exec_driver_sql("BEGIN IMMEDIATE")
+            driver_cursor(connection).execute("BEGIN IMMEDIATE", ())
         yield connection
         _commit(connection)
 
@@ -99,8 +119,8 @@ def translated(lock_timeout: float) -> Iterator[None]:
     """Turn a failure of the database into the error that says what to do."""
     try:
         yield
-    except (sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.TimeoutError) as error:
-        problem = str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
+    except _FAILURES as error:
+        problem = _problem(error)
         if "locked" in problem or "lock timeout" in problem:
             raise LedgerBusyError(lock_timeout) from error
         if "not a database" in problem:
@@ -111,9 +131,13 @@ def translated(lock_timeout: float) -> Iterator[None]:
 def _commit(connection: sa.Connection) -> None:
     try:
         connection.commit()
-    except (sa.exc.OperationalError, sa.exc.InterfaceError) as error:
+    except _FAILURES as error:
         # The database may have committed before the connection broke.
-        raise CommitUncertainError(str(error.orig).partition("\n")[0]) from error
+        raise CommitUncertainError(_problem(error)) from error
+
+
+def _problem(error: Exception) -> str:
+    return str(getattr(error, "orig", None) or error).strip().partition("\n")[0]
 
 
 def _parsed(url: str) -> sa.URL:
@@ -156,3 +180,18 @@ def _set_up_sqlite(connection: Any, _record: object) -> None:
         "mmap_size=268435456",
     ):
         connection.execute(f"PRAGMA {pragma}").close()
+
+
+def _note_idle(_connection: object, record: Any) -> None:
+    record.info["idle_since"] = time.monotonic()
+
+
+def _refuse_stale(connection: Any, record: Any, _proxy: object) -> None:
+    """Ask whether a connection that lay idle still works; if not, another is made."""
+    if time.monotonic() - record.info.get("idle_since", time.monotonic()) < _IDLE_SECONDS:
+        return
+    try:
+        connection.execute("SELECT 1")
+        connection.rollback()
+    except psycopg.Error as error:
+        raise sa.exc.DisconnectionError from error

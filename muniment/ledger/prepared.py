@@ -1,19 +1,43 @@
 """
-Statements of SQLAlchemy Core, compiled once for a dialect and run as they are.
+Statements of SQLAlchemy Core, compiled once for a dialect and run by its driver.
 
-Compiling is what Core spends most of a short statement's time on; an append is eight
-short statements under the ledger's lock.
+An append is eight short statements under the ledger's lock. Building and wrapping each
+one anew costs several times what SQLite needs to run it; see ``benchmarks/``.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import sqlalchemy as sa
 
 
 Row = Sequence[Any]
 """A row as the driver gives it: integers, text, bytes, floats and ``None``."""
+
+
+class Cursor(Protocol):
+    """What the drivers' cursors have in common."""
+
+    @property
+    def rowcount(self) -> int: ...
+
+    def execute(self, sql: str, arguments: Any, /) -> object: ...
+
+    def executemany(self, sql: str, arguments: Any, /) -> object: ...
+
+    def fetchone(self) -> Row | None: ...
+
+    def fetchall(self) -> Sequence[Row]: ...
+
+    def __iter__(self) -> Iterator[Row]: ...
+
+
+def driver_cursor(connection: sa.Connection) -> Cursor:
+    """Return a cursor of the driver, in the transaction of *connection*."""
+    driver: Any = connection.connection.driver_connection
+    cursor: Cursor = driver.cursor()
+    return cursor
 
 
 class Prepared:
@@ -27,10 +51,12 @@ class Prepared:
         self._statement = statement
         self._compiled: dict[str, _Compiled] = {}
 
-    def run(self, connection: sa.Connection, **values: object) -> sa.CursorResult[Any]:
-        """Run it on *connection* and return the result."""
+    def run(self, connection: sa.Connection, **values: object) -> Cursor:
+        """Run it in the transaction of *connection* and return the driver's cursor."""
         compiled = self._compiled.get(connection.dialect.name) or self._compile(connection)
-        return connection.exec_driver_sql(compiled.sql, compiled.arguments(values))
+        cursor = driver_cursor(connection)
+        cursor.execute(compiled.sql, compiled.arguments(values))
+        return cursor
 
     def rows(self, connection: sa.Connection, **values: object) -> Sequence[Row]:
         """Run it and return all rows."""
@@ -38,7 +64,7 @@ class Prepared:
 
     def first(self, connection: sa.Connection, **values: object) -> Row | None:
         """Run it and return the first row, if there is one."""
-        return self.run(connection, **values).first()
+        return self.run(connection, **values).fetchone()
 
     def run_many(
         self, connection: sa.Connection, rows: Iterable[Mapping[str, object]]
@@ -47,7 +73,7 @@ class Prepared:
         compiled = self._compiled.get(connection.dialect.name) or self._compile(connection)
         values: list[Any] = [compiled.arguments(row) for row in rows]
         if values:
-            connection.exec_driver_sql(compiled.sql, values)
+            driver_cursor(connection).executemany(compiled.sql, values)
 
     def _compile(self, connection: sa.Connection) -> "_Compiled":
         built: Any = self._statement.compile(dialect=connection.dialect)

@@ -7,9 +7,11 @@ visible in the order in which they were given out, and a reader never sees a gap
 """
 
 import hashlib
+import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+import psycopg
 import sqlalchemy as sa
 from eventsourcing.persistence import IntegrityError, Tracking
 
@@ -57,8 +59,8 @@ class SqlRecorder(LedgerRecorder):
                 # A statement of its own: it sees what was committed by whoever held
                 # the lock before.
                 yield _SqlAppend(connection, self.ledger, self._present(connection))
-        except sa.exc.IntegrityError as error:
-            raise IntegrityError(str(error.orig)) from error
+        except (sqlite3.IntegrityError, psycopg.IntegrityError) as error:
+            raise IntegrityError(str(error)) from error
 
     def present(self) -> Present:
         with reading(self.reading_engine) as connection:

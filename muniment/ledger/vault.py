@@ -109,6 +109,7 @@ class Vault:
         self._lock = threading.RLock()
         self._epoch = -1
         self._subjects: dict[str, Subject] = {}
+        self._by_scope: dict[Scope, Subject] = {}
         self._stream_keys: dict[int, bytes] = {}
         self._spare: dict[str, list[int]] = {}
         self._batch: dict[str, int] = {}
@@ -118,9 +119,12 @@ class Vault:
 
     def find(self, scope: Scope) -> Subject | None:
         """Return the subject that *scope* names, or ``None`` when it has no memory."""
-        tag = self._scope_tag(scope)
         with reading(self._reading) as connection:
             self._forget_if_destroyed(connection)
+            known = self._by_scope.get(scope)
+            if known is not None:
+                return known
+            tag = self._scope_tag(scope)
             row = _BY_SCOPE.first(connection, ledger=self._ledger, scope_tag=tag)
         return None if row is None else self._opened(*row)
 
@@ -286,8 +290,8 @@ class Vault:
         )
         with self._lock:
             if len(self._subjects) > _CACHED_MAX:
-                self._subjects = {}
-            self._subjects[ref] = subject
+                self._subjects, self._by_scope = {}, {}
+            self._subjects[ref] = self._by_scope[scope] = subject
         return subject
 
     def _forget_if_destroyed(self, connection: sa.Connection) -> None:
@@ -298,7 +302,8 @@ class Vault:
             return
         with self._lock:
             self._epoch = epoch
-            self._subjects, self._stream_keys, self._spare = {}, {}, {}
+            self._subjects, self._by_scope = {}, {}
+            self._stream_keys, self._spare = {}, {}
 
     def _scope_tag(self, scope: Scope) -> bytes:
         return sealing.tag(self._scope_key, str(scope).encode())

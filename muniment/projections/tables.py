@@ -43,6 +43,8 @@ belief = sa.Table(
         "ledger",
         "subject_ref",
         "content_tag",
+        # Equal to what the index is limited to: SQLite chooses by equal columns.
+        "recorded_to_us",
         sqlite_where=_STILL_BELIEVED,
         postgresql_where=_STILL_BELIEVED,
     ),

@@ -130,7 +130,7 @@ def _belief() -> None:
     op.create_index(
         "belief_by_content",
         "belief",
-        ["ledger", "subject_ref", "content_tag"],
+        ["ledger", "subject_ref", "content_tag", "recorded_to_us"],
         sqlite_where=still_believed,
         postgresql_where=still_believed,
     )
