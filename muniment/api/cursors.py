@@ -13,9 +13,6 @@ from muniment.ledger import sealing
 from muniment.ledger.codec import canonical
 
 
-_TAG_BYTES = 16
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cursor:
     """
@@ -57,7 +54,7 @@ def read(text: object, *, query: object, key: bytes) -> Cursor:
         raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
     except (binascii.Error, ValueError) as error:
         raise InvalidCursorError from error
-    tag, plain = raw[:_TAG_BYTES], raw[_TAG_BYTES:]
+    tag, plain = raw[: sealing.TAG_BYTES], raw[sealing.TAG_BYTES :]
     if not sealing.equal(tag, _tag(plain, query, key)):
         raise InvalidCursorError
     found: Any = msgspec.json.decode(plain, type=Cursor)

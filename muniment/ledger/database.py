@@ -1,6 +1,7 @@
 """Connections to SQLite and PostgreSQL, set up so that what is committed is durable."""
 
 import sqlite3
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -81,25 +82,93 @@ def sqlite_file(url: str) -> Path | None:
     return Path(parsed.database)
 
 
+class StandingConnection:
+    """
+    One connection that is kept open, for what is done too often to fetch one each time.
+
+    Threads take turns. After a failure, or a while of idling, another takes its place.
+
+    Args:
+        engine: Where it leads.
+        lock_timeout: Seconds to wait for one's turn.
+    """
+
+    def __init__(self, engine: sa.Engine, *, lock_timeout: float) -> None:
+        self._engine = engine
+        self._lock_timeout = lock_timeout
+        self._turn = threading.Lock()
+        self._connection: sa.Connection | None = None
+        self._used_at = 0.0
+
+    @contextmanager
+    def held(self) -> Iterator[sa.Connection]:
+        """
+        Give the connection to one thread; what is uncommitted at the end is undone.
+
+        Raises:
+            LedgerBusyError: If one's turn does not come in time.
+            DatabaseUnavailableError: If the database cannot be reached.
+        """
+        if not self._turn.acquire(timeout=self._lock_timeout):
+            raise LedgerBusyError(self._lock_timeout)
+        try:
+            with translated(self._lock_timeout):
+                connection = self._taken()
+                try:
+                    yield connection
+                except BaseException:
+                    connection.close()
+                    raise
+                self._connection, self._used_at = connection, time.monotonic()
+        finally:
+            self._turn.release()
+
+    def close(self) -> None:
+        """Give the connection back."""
+        with self._turn:
+            if self._connection is not None:
+                self._connection.close()
+            self._connection = None
+
+    def _taken(self) -> sa.Connection:
+        connection, self._connection = self._connection, None
+        if connection is not None and time.monotonic() - self._used_at < _IDLE_SECONDS:
+            return connection
+        if connection is not None:
+            connection.close()
+        return self._engine.connect()
+
+
 @contextmanager
 def writing(engine: sa.Engine, *, lock_timeout: float) -> Iterator[sa.Connection]:
     """
     Give a connection in a transaction that may write; commit when the block ends well.
-
-    On SQLite the one write lock is taken at once, so that nothing read in the block can
-    be overtaken by another writer.
 
     Raises:
         LedgerBusyError: If another writer does not finish in time.
         DatabaseUnavailableError: If the database cannot be reached.
         CommitUncertainError: If the answer to the commit is lost.
     """
-    with translated(lock_timeout), engine.connect() as connection:
-        connection.begin()
-        if connection.dialect.name == "sqlite":
-            driver_cursor(connection).execute("BEGIN IMMEDIATE", ())
+    with translated(lock_timeout), engine.connect() as connection, transaction(connection):
         yield connection
-        _commit(connection)
+
+
+@contextmanager
+def transaction(connection: sa.Connection) -> Iterator[None]:
+    """
+    Commit on *connection* when the block ends well.
+
+    On SQLite the one write lock is taken at once, so that nothing read in the block can
+    be overtaken by another writer.
+
+    Raises:
+        CommitUncertainError: If the answer to the commit is lost.
+    """
+    connection.begin()
+    if connection.dialect.name == "sqlite":
+        driver_cursor(connection).execute("BEGIN IMMEDIATE", ())
+    yield
+    _commit(connection)
 
 
 @contextmanager
@@ -169,7 +238,8 @@ def _sqlite(url: sa.URL, *, lock_timeout: float, pool_size: int) -> sa.Engine:
 
 
 def _set_up_sqlite(connection: Any, _record: object) -> None:
-    # FULL makes a commit durable against power loss in WAL mode; secure_delete
+    # A larger log before it is folded back: one append touches eight pages, and most of
+    # them again with the next one. FULL makes a commit durable against power loss in WAL mode; secure_delete
     # overwrites what is deleted, which erasure relies on.
     for pragma in (
         "journal_mode=WAL",
@@ -178,6 +248,7 @@ def _set_up_sqlite(connection: Any, _record: object) -> None:
         "foreign_keys=ON",
         "cache_size=-65536",
         "mmap_size=268435456",
+        "wal_autocheckpoint=8000",
     ):
         connection.execute(f"PRAGMA {pragma}").close()
 

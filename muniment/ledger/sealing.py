@@ -18,6 +18,7 @@ from muniment.errors import BrokenSealError
 
 
 KEY_BYTES: Final = 32
+TAG_BYTES: Final = 16
 _NONCE_BYTES: Final = 12
 _FORMAT: Final = b"\x01"
 _LENGTH_BYTES: Final = 2
@@ -55,7 +56,7 @@ def derived(key: bytes, purpose: str) -> bytes:
 
 def tag(key: bytes, value: bytes) -> bytes:
     """Return 16 bytes by which *value* is found again, guessable only with *key*."""
-    return hmac.digest(key, value, hashlib.sha256)[:16]
+    return hashlib.blake2b(value, key=key, digest_size=TAG_BYTES).digest()
 
 
 def equal(one: bytes, other: bytes) -> bool:

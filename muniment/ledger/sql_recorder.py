@@ -19,7 +19,7 @@ from muniment.clock import Clock
 from muniment.domain.time import BEGINNING, Instant
 from muniment.ledger import statements, tables
 from muniment.ledger.bulk import insert_rows
-from muniment.ledger.database import reading, writing
+from muniment.ledger.database import StandingConnection, reading, transaction
 from muniment.ledger.prepared import Row
 from muniment.ledger.recorder import Append, LedgerRecorder, Present
 from muniment.ledger.records import Head, SealedEvent, StampedEvent, TransactionRow
@@ -47,13 +47,13 @@ class SqlRecorder(LedgerRecorder):
         self.ledger = ledger
         self.reading_engine = engine.execution_options(isolation_level="AUTOCOMMIT")
         self._clock = clock
-        self._lock_timeout = lock_timeout
+        self._standing = StandingConnection(engine, lock_timeout=lock_timeout)
         self._lock_key = _lock_key(ledger)
 
     @contextmanager
     def appending(self) -> Iterator["_SqlAppend"]:
         try:
-            with writing(self.engine, lock_timeout=self._lock_timeout) as connection:
+            with self._standing.held() as connection, transaction(connection):
                 if connection.dialect.name == "postgresql":
                     statements.LOCK.run(connection, lock_key=self._lock_key)
                 # A statement of its own: it sees what was committed by whoever held
@@ -135,6 +135,7 @@ class SqlRecorder(LedgerRecorder):
 
     def close(self) -> None:
         """Close the connections; what was committed stays."""
+        self._standing.close()
         self.engine.dispose()
 
     def _present(self, connection: sa.Connection) -> Present:

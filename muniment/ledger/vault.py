@@ -21,7 +21,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from muniment.domain.scope import Scope
 from muniment.errors import VaultMismatchError
 from muniment.ledger import sealing
-from muniment.ledger.database import reading, writing
+from muniment.ledger.database import StandingConnection, writing
 from muniment.ledger.keys import KeyEncryptionKey
 from muniment.ledger.prepared import Prepared
 
@@ -102,7 +102,10 @@ class Vault:
         self, engine: sa.Engine, *, ledger: str, kek: KeyEncryptionKey, lock_timeout: float
     ) -> None:
         self._engine = engine
-        self._reading = engine.execution_options(isolation_level="AUTOCOMMIT")
+        self._standing = StandingConnection(
+            engine.execution_options(isolation_level="AUTOCOMMIT"),
+            lock_timeout=lock_timeout,
+        )
         self._ledger = ledger
         self._kek = kek
         self._lock_timeout = lock_timeout
@@ -119,7 +122,7 @@ class Vault:
 
     def find(self, scope: Scope) -> Subject | None:
         """Return the subject that *scope* names, or ``None`` when it has no memory."""
-        with reading(self._reading) as connection:
+        with self._standing.held() as connection:
             self._forget_if_destroyed(connection)
             known = self._by_scope.get(scope)
             if known is not None:
@@ -134,7 +137,7 @@ class Vault:
 
     def subject(self, ref: str) -> Subject | None:
         """Return the subject known inside as *ref*, or ``None`` when it was erased."""
-        with reading(self._reading) as connection:
+        with self._standing.held() as connection:
             self._forget_if_destroyed(connection)
             known = self._subjects.get(ref)
             if known is not None:
@@ -154,7 +157,7 @@ class Vault:
     def keys(self, subject: Subject, key_ids: Iterable[int]) -> Mapping[int, bytes]:
         """Return those of the stream keys of *subject* that were not destroyed."""
         wanted = set(key_ids)
-        with reading(self._reading) as connection:
+        with self._standing.held() as connection:
             self._forget_if_destroyed(connection)
             missing = [each for each in wanted if each not in self._stream_keys]
             if missing:
@@ -165,7 +168,9 @@ class Vault:
     def close(self) -> None:
         """Let go of the keys and of the database."""
         self._subjects.clear()
+        self._by_scope.clear()
         self._stream_keys.clear()
+        self._standing.close()
         self._engine.dispose()
 
     def _open_vault(self) -> str:
