@@ -41,6 +41,9 @@ Every error Muniment raises on purpose.
     - LedgerBusyError           the append lock did not come free in time
     - CommitUncertainError      the answer to a commit was lost
     - StoreClosedError
+    - IndexUnavailableError     the engine of the current facts cannot answer
+    - IndexHeldError            another process holds that engine
+    - EmbedderUnavailableError  it cannot embed now, or answers nonsense
   + Corruption                  stored data contradicts itself: stop, never retry
     - UnknownEventError         an event this version cannot read
     - NewerSchemaError          an event or a store written by a newer version
@@ -68,6 +71,9 @@ from muniment.errors.faults import (
     BrokenSealError,
     CommitUncertainError,
     DatabaseUnavailableError,
+    EmbedderUnavailableError,
+    IndexHeldError,
+    IndexUnavailableError,
     LedgerBusyError,
     NewerSchemaError,
     ProjectionError,
@@ -119,6 +125,7 @@ __all__ = [
     "ContentTooLargeError",
     "Corruption",
     "DatabaseUnavailableError",
+    "EmbedderUnavailableError",
     "FactNotCurrentError",
     "FactRedactedError",
     "Forbidden",
@@ -126,6 +133,8 @@ __all__ = [
     "FutureAsOfError",
     "Held",
     "IdempotencyConflictError",
+    "IndexHeldError",
+    "IndexUnavailableError",
     "InvalidCursorError",
     "InvalidInput",
     "InvalidPeriodError",

@@ -1,0 +1,339 @@
+"""
+What recall and the current facts ask of each other: vectors, points, and who makes them.
+
+Nothing here opens a connection or loads a model. What is named here is implemented in
+`muniment.projections` (the current facts, the version vectors) and in `muniment.recall`
+(the embedders, the terms).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from muniment.domain.events import Status, Traits
+from muniment.domain.time import AsOf, Instant, Period
+from muniment.ledger.vault import Subject
+
+
+Vector = Sequence[float]
+"""A dense embedding: finite numbers, as many as its model has dimensions, not all zero."""
+
+Said = tuple[str, int]
+"""A fact and the version of it that said something."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """
+    A sparse vector: the terms of a text, by number, with their weights.
+
+    Attributes:
+        indices: 0 to 2**32 - 1, each once.
+        weights: Above zero, one for each index.
+    """
+
+    indices: tuple[int, ...]
+    weights: tuple[float, ...]
+
+
+class Embedder(Protocol):
+    """
+    Turns texts into vectors. Safe to use from many threads.
+
+    Attributes:
+        name: Of the model, stored with every vector; two models, or two settings of
+            one that make other vectors, never share a name.
+        dimensions: Of every vector it makes.
+        batch: Most texts it is given at once.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def dimensions(self) -> int: ...
+
+    @property
+    def batch(self) -> int: ...
+
+    def passages(self, texts: Sequence[str]) -> Sequence[Vector]:
+        """
+        Return one vector for each of *texts*, in their order; every one is checked.
+
+        The same text always gives the same vector, up to rounding.
+
+        Raises:
+            EmbedderUnavailableError: If it cannot for any of them. The caller tries
+                them one by one, then later again; nothing is lost.
+        """
+
+    def query(self, text: str) -> Vector:
+        """
+        Return the vector to look for *text* with.
+
+        Raises:
+            EmbedderUnavailableError: If it cannot.
+        """
+
+
+class Lexicon(Protocol):
+    """
+    Cuts texts into weighted terms. Pure: the same text always gives the same terms.
+
+    Attributes:
+        name: Changes whenever the terms or weights of any text do.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    def passage(self, text: str) -> Terms:
+        """Return the terms by which *text* is found; it may have none."""
+
+    def query(self, text: str) -> Terms:
+        """Return the terms to look for *text* with; it may have none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """
+    One believed period of one fact, as the current facts hold it. No text is in it.
+
+    Attributes:
+        point_id: UUID version 5 of ledger, fact and start of the period.
+        version: Of the event that said it.
+        position: Of the last event of the fact that was applied; an older one never
+            replaces a newer one.
+        dense: ``None`` while its embedding is pending.
+        sparse: ``None`` when it has no terms.
+    """
+
+    point_id: str
+    fact_id: str
+    subject_ref: str
+    version: int
+    position: int
+    valid: Period
+    traits: Traits
+    dense: Vector | None
+    sparse: Terms | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """What the current facts hold of a point, without its vectors, to compare."""
+
+    point_id: str
+    fact_id: str
+    subject_ref: str
+    version: int
+    position: int
+    valid: Period
+    traits: Traits
+    has_dense: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Within:
+    """
+    Which points may be found. Every field narrows; nothing widens.
+
+    Attributes:
+        subject_refs: Whose; at least one.
+        valid_at: About when.
+        expired_at: Leave out what expires at or before this recorded time.
+        categories: Only of these; ``None`` for any.
+        attributes: Only of these; ``None`` for any.
+        statuses: Only of these; ``None`` for any.
+        min_confidence: At least; ``None`` for any.
+    """
+
+    subject_refs: tuple[str, ...]
+    valid_at: Instant
+    expired_at: Instant
+    categories: tuple[str, ...] | None = None
+    attributes: tuple[str, ...] | None = None
+    statuses: tuple[Status, ...] | None = None
+    min_confidence: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """
+    A point that a leg of a search found.
+
+    Attributes:
+        score: Cosine similarity for a vector; the sum over shared terms of both weights
+            times the term's rarity among the subjects asked for, for terms.
+    """
+
+    point_id: str
+    fact_id: str
+    subject_ref: str
+    version: int
+    score: float
+
+
+class CurrentFacts(Protocol):
+    """
+    The points of one ledger, as one generation of vectors has them.
+
+    Eventually equal to what is believed now. It may be behind, and after a fault of its
+    engine ahead of what is believed: whoever shows a hit checks it against the timeline
+    first. Safe to use from many threads.
+
+    Every method raises `IndexUnavailableError` when the engine cannot answer; nothing
+    is lost then, since all of it follows from the ledger.
+    """
+
+    def upsert(self, points: Sequence[Point]) -> None:
+        """Hold *points*, but none in place of one with a later position."""
+
+    def delete(self, point_ids: Sequence[str], *, before: int) -> None:
+        """Hold none of *point_ids* whose position is less than *before*."""
+
+    def delete_subject(self, subject_ref: str) -> None:
+        """Hold nothing of one subject; return when none is left, by exact count."""
+
+    def nearest(self, vector: Vector, within: Within, *, limit: int) -> Sequence[Found]:
+        """Return at most *limit* points most similar to *vector*, best first."""
+
+    def matching(self, terms: Terms, within: Within, *, limit: int) -> Sequence[Found]:
+        """Return at most *limit* points that share one of *terms*, best first."""
+
+    def count(self, subject_ref: str | None = None) -> int:
+        """Return exactly how many points are held, of one subject or of all."""
+
+    def scroll(self, *, after: str | None, limit: int) -> tuple[Sequence[Held], str | None]:
+        """Return points in the order of their ids, and the id to go on after, if any."""
+
+    def flush(self) -> None:
+        """Return when everything done so far outlives a power cut."""
+
+    def optimize(self) -> None:
+        """Make searches across many subjects quicker; may block for minutes."""
+
+    def close(self) -> None:
+        """Let go of the engine; another process may take it."""
+
+    def drop(self) -> None:
+        """Close, and remove everything held."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VersionVector:
+    """
+    The embedding of what one version of a fact said.
+
+    Attributes:
+        position: Of the event that said it.
+        key_id: Of the stream, in the vault.
+        text_tag: Keyed digest of the text, by which it is found again.
+        vector: ``None`` while it is pending.
+    """
+
+    fact_id: str
+    version: int
+    position: int
+    key_id: int
+    text_tag: bytes
+    vector: Vector | None
+
+
+class VersionVectors(Protocol):
+    """
+    Every version's embedding: exact search as of any moment, without an engine.
+
+    Sealed under the key of its stream; a vector whose key was destroyed is not there.
+    *model* is always the name of an embedder.
+    """
+
+    def put(self, subject: Subject, model: str, vectors: Sequence[VersionVector]) -> None:
+        """Keep *vectors* in place of what was kept for the same versions; durable."""
+
+    def of(
+        self, subject: Subject, model: str, said: Sequence[Said]
+    ) -> Mapping[Said, Vector]:
+        """Return the vectors of *said*; a pending or unknown one is left out."""
+
+    def like(
+        self, subject: Subject, model: str, text_tags: Sequence[bytes]
+    ) -> Mapping[bytes, Vector]:
+        """Return by tag the vectors of texts of the subject that were embedded before."""
+
+    def pending(self, model: str, *, limit: int) -> Sequence["Pending"]:
+        """Return versions whose embedding failed so far, least tried first."""
+
+    def note_failures(self, model: str, said: Sequence[Said]) -> None:
+        """Count one more failed try for each of *said*."""
+
+    def count_pending(self, model: str) -> int:
+        """Return how many versions have no vector yet."""
+
+    def forget(self, fact_ids: Sequence[str]) -> None:
+        """Keep nothing of these facts, of any model."""
+
+    def forget_subject(self, subject_ref: str) -> None:
+        """Keep nothing of one subject, of any model."""
+
+    def forget_model(self, model: str) -> None:
+        """Keep nothing of one model; a search as of its time is less exact then."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pending:
+    """
+    A version whose embedding has failed so far.
+
+    Attributes:
+        position: Of the event that said it.
+        attempts: How often it was tried.
+    """
+
+    fact_id: str
+    version: int
+    subject_ref: str
+    position: int
+    attempts: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Generation:
+    """
+    One set of current facts: of which model, in use since when.
+
+    Attributes:
+        number: 1, 2, 3 … per ledger.
+        model: Name of the embedder; empty for none.
+        dimensions: Of its vectors; 0 for none.
+        lexicon: Name of the lexicon.
+        active_from: Recorded time it came into use; ``None`` while it is built.
+    """
+
+    number: int
+    model: str
+    dimensions: int
+    lexicon: str
+    active_from: Instant | None
+
+
+class Generations(Protocol):
+    """Which generation of current facts a ledger uses, and which it used before."""
+
+    def active(self) -> Generation | None:
+        """Return the one in use now; ``None`` before the first."""
+
+    def at(self, as_of: AsOf) -> Generation | None:
+        """Return the one that was in use at the recorded time of *as_of*."""
+
+    def every(self) -> Sequence[Generation]:
+        """Return all, oldest first, one that is being built included."""
+
+    def begin(self, *, model: str, dimensions: int, lexicon: str) -> Generation:
+        """Return a new one to be built; the first of a ledger is in use at once."""
+
+    def activate(self, number: int) -> None:
+        """Use one from now on, in one step for everybody."""
+
+    def abandon(self, number: int) -> None:
+        """Forget one that was never in use."""
