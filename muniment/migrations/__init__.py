@@ -15,7 +15,7 @@ from muniment.errors import NewerSchemaError
 from muniment.ledger.database import writing
 
 
-HEAD = "0001"
+HEAD = "0002"
 """The newest revision; held equal to Alembic's own head by a test."""
 
 VERSION_TABLE = "muniment_version"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from muniment.domain.events import Status, Traits
-from muniment.domain.time import AsOf, Instant, Period
+from muniment.domain.time import Instant, Period
 from muniment.ledger.vault import Subject
 
 
@@ -226,58 +226,20 @@ class VersionVector:
     The embedding of what one version of a fact said.
 
     Attributes:
+        subject: Whose.
         position: Of the event that said it.
         key_id: Of the stream, in the vault.
         text_tag: Keyed digest of the text, by which it is found again.
         vector: ``None`` while it is pending.
     """
 
+    subject: Subject
     fact_id: str
     version: int
     position: int
     key_id: int
     text_tag: bytes
     vector: Vector | None
-
-
-class VersionVectors(Protocol):
-    """
-    Every version's embedding: exact search as of any moment, without an engine.
-
-    Sealed under the key of its stream; a vector whose key was destroyed is not there.
-    *model* is always the name of an embedder.
-    """
-
-    def put(self, subject: Subject, model: str, vectors: Sequence[VersionVector]) -> None:
-        """Keep *vectors* in place of what was kept for the same versions; durable."""
-
-    def of(
-        self, subject: Subject, model: str, said: Sequence[Said]
-    ) -> Mapping[Said, Vector]:
-        """Return the vectors of *said*; a pending or unknown one is left out."""
-
-    def like(
-        self, subject: Subject, model: str, text_tags: Sequence[bytes]
-    ) -> Mapping[bytes, Vector]:
-        """Return by tag the vectors of texts of the subject that were embedded before."""
-
-    def pending(self, model: str, *, limit: int) -> Sequence["Pending"]:
-        """Return versions whose embedding failed so far, least tried first."""
-
-    def note_failures(self, model: str, said: Sequence[Said]) -> None:
-        """Count one more failed try for each of *said*."""
-
-    def count_pending(self, model: str) -> int:
-        """Return how many versions have no vector yet."""
-
-    def forget(self, fact_ids: Sequence[str]) -> None:
-        """Keep nothing of these facts, of any model."""
-
-    def forget_subject(self, subject_ref: str) -> None:
-        """Keep nothing of one subject, of any model."""
-
-    def forget_model(self, model: str) -> None:
-        """Keep nothing of one model; a search as of its time is less exact then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -295,6 +257,44 @@ class Pending:
     subject_ref: str
     position: int
     attempts: int
+
+
+class VersionVectors(Protocol):
+    """
+    Every version's embedding: exact search as of any moment, without an engine.
+
+    Sealed under the key of its stream; a vector whose key was destroyed is not there.
+    *model* is always the name of an embedder. Safe to use from many threads, and where
+    the ledger is durable from many processes.
+    """
+
+    def put(self, model: str, vectors: Sequence[VersionVector]) -> None:
+        """
+        Keep *vectors*; durable when this returns.
+
+        One that is pending counts one more failed try, and never replaces one that is
+        not. One whose stream has no key any more is left out.
+        """
+
+    def of(
+        self, subject: Subject, model: str, said: Sequence[Said]
+    ) -> Mapping[Said, Vector]:
+        """Return the vectors of *said*; a pending or unknown one is left out."""
+
+    def like(self, model: str, wanted: Mapping[bytes, Subject]) -> Mapping[bytes, Vector]:
+        """Return by tag the vectors of texts that their subject has embedded before."""
+
+    def pending(self, model: str, *, limit: int) -> Sequence[Pending]:
+        """Return versions whose embedding failed so far, the least tried first."""
+
+    def count_pending(self, model: str) -> int:
+        """Return how many versions have no vector yet."""
+
+    def forget(self, subject_ref: str, fact_ids: Sequence[str] | None = None) -> None:
+        """Keep nothing of these facts of a subject, or of all of them, of any model."""
+
+    def forget_model(self, model: str) -> None:
+        """Keep nothing of one model; a search as of its time is less exact then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -318,13 +318,17 @@ class Generation:
 
 
 class Generations(Protocol):
-    """Which generation of current facts a ledger uses, and which it used before."""
+    """
+    Which generation of current facts a ledger uses, and which it used before.
+
+    Safe to use from many threads, and where the ledger is durable from many processes.
+    """
 
     def active(self) -> Generation | None:
         """Return the one in use now; ``None`` before the first."""
 
-    def at(self, as_of: AsOf) -> Generation | None:
-        """Return the one that was in use at the recorded time of *as_of*."""
+    def at(self, recorded_at: Instant) -> Generation | None:
+        """Return the one that was in use then; the first for a time before it."""
 
     def every(self) -> Sequence[Generation]:
         """Return all, oldest first, one that is being built included."""
@@ -332,7 +336,7 @@ class Generations(Protocol):
     def begin(self, *, model: str, dimensions: int, lexicon: str) -> Generation:
         """Return a new one to be built; the first of a ledger is in use at once."""
 
-    def activate(self, number: int) -> None:
+    def activate(self, number: int) -> Generation:
         """Use one from now on, in one step for everybody."""
 
     def abandon(self, number: int) -> None:
