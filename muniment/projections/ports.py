@@ -102,8 +102,7 @@ class Point:
     Attributes:
         point_id: UUID version 5 of ledger, fact and start of the period.
         version: Of the event that said it.
-        position: Of the last event of the fact that was applied; an older one never
-            replaces a newer one.
+        position: Of the last event of the fact that was applied.
         dense: ``None`` while its embedding is pending.
         sparse: ``None`` when it has no terms.
     """
@@ -186,11 +185,16 @@ class CurrentFacts(Protocol):
     is lost then, since all of it follows from the ledger.
     """
 
-    def upsert(self, points: Sequence[Point]) -> None:
-        """Hold *points*, but none in place of one with a later position."""
+    def upsert(self, points: Sequence[Point], *, until: int) -> None:
+        """
+        Hold *points*, which follow from the ledger up to the position *until*.
 
-    def delete(self, point_ids: Sequence[str], *, before: int) -> None:
-        """Hold none of *point_ids* whose position is less than *before*."""
+        None of them replaces one whose position is later: whoever wrote that one knew
+        more of the ledger.
+        """
+
+    def delete(self, point_ids: Sequence[str], *, until: int) -> None:
+        """Hold none of *point_ids*, as above: none whose position is later than *until*."""
 
     def delete_subject(self, subject_ref: str) -> None:
         """Hold nothing of one subject; return when none is left, by exact count."""
@@ -214,10 +218,31 @@ class CurrentFacts(Protocol):
         """Make searches across many subjects quicker; may block for minutes."""
 
     def close(self) -> None:
-        """Let go of the engine; another process may take it."""
+        """Let go of the points; what was flushed stays."""
 
-    def drop(self) -> None:
-        """Close, and remove everything held."""
+
+class Engine(Protocol):
+    """
+    Where the generations of one ledger's current facts are held.
+
+    An engine in process belongs to one process at a time: whoever makes one while another
+    holds it gets `IndexHeldError` at once, and searches from the version vectors.
+    """
+
+    def open(self, generation: "Generation") -> tuple[CurrentFacts, bool]:
+        """
+        Return the points of *generation*, and whether there were none so far.
+
+        Raises:
+            IndexUnavailableError: If the engine cannot be reached, or what it holds
+                cannot be read.
+        """
+
+    def drop(self, number: int) -> None:
+        """Remove one generation, closed before; nothing when there is none."""
+
+    def close(self) -> None:
+        """Let go of the engine; another process may take it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
