@@ -93,6 +93,9 @@ class Timeline(InlineProjection, Protocol):
     def of_fact(self, fact_id: str, as_of: AsOf) -> Believed | None:
         """Return what was believed of one fact at one point, expired or not."""
 
+    def of_facts(self, fact_ids: Sequence[str]) -> Sequence[BeliefRow]:
+        """Return every rectangle of some facts, in no order; for what follows from it."""
+
     def repeats(
         self,
         connection: sa.Connection | None,

@@ -66,10 +66,14 @@ class EdgeEngine:
             os.close(self._lock)
             raise IndexHeldError(str(directory)) from error
 
-    def open(self, generation: Generation) -> tuple[CurrentFacts, bool]:
+    def exists(self, number: int) -> bool:
+        return self._place(number).exists()
+
+    def open(self, generation: Generation) -> CurrentFacts:
         place = self._place(generation.number)
-        is_new = not place.exists()
-        return EdgeCurrent(place, generation.dimensions, is_new=is_new), is_new
+        if place.exists():
+            return EdgeCurrent(_asked(edge.EdgeShard.load, str(place)))
+        return EdgeCurrent(_made(place, generation.dimensions))
 
     def drop(self, number: int) -> None:
         shutil.rmtree(self._place(number), ignore_errors=True)
@@ -86,11 +90,8 @@ class EdgeEngine:
 class EdgeCurrent:
     """A `muniment.projections.ports.CurrentFacts` in one shard of Qdrant Edge."""
 
-    def __init__(self, place: Path, dimensions: int, *, is_new: bool) -> None:
-        self._place = place
-        self._shard = (
-            _made(place, dimensions) if is_new else _asked(edge.EdgeShard.load, str(place))
-        )
+    def __init__(self, shard: edge.EdgeShard) -> None:
+        self._shard = shard
 
     def upsert(self, points: Sequence[Point], *, until: int) -> None:
         known = _filter([_known(until)])

@@ -60,12 +60,14 @@ class ServerEngine:
         )
         return cls(client, store=store)
 
-    def open(self, generation: Generation) -> tuple[CurrentFacts, bool]:
+    def exists(self, number: int) -> bool:
+        return _asked(self._client.collection_exists, self._name(number))
+
+    def open(self, generation: Generation) -> CurrentFacts:
         name = self._name(generation.number)
-        is_new = not _asked(self._client.collection_exists, name)
-        if is_new:
+        if not self.exists(generation.number):
             _make(self._client, name, generation.dimensions)
-        return ServerCurrent(self._client, name), is_new
+        return ServerCurrent(self._client, name)
 
     def drop(self, number: int) -> None:
         _asked(self._client.delete_collection, self._name(number))

@@ -123,9 +123,11 @@ class MemoryEngine:
     def __init__(self) -> None:
         self._generations: dict[int, MemoryCurrent] = {}
 
-    def open(self, generation: Generation) -> tuple[CurrentFacts, bool]:
-        is_new = generation.number not in self._generations
-        return self._generations.setdefault(generation.number, MemoryCurrent()), is_new
+    def exists(self, number: int) -> bool:
+        return number in self._generations
+
+    def open(self, generation: Generation) -> CurrentFacts:
+        return self._generations.setdefault(generation.number, MemoryCurrent())
 
     def drop(self, number: int) -> None:
         self._generations.pop(number, None)

@@ -65,6 +65,10 @@ class MemoryTimeline:
                 return self._believed(row)
         return None
 
+    def of_facts(self, fact_ids: Sequence[str]) -> Sequence[BeliefRow]:
+        wanted = set(fact_ids)
+        return [row for row in self._rows.values() if row.fact_id in wanted]
+
     def repeats(
         self,
         connection: sa.Connection | None,

@@ -229,9 +229,17 @@ class Engine(Protocol):
     holds it gets `IndexHeldError` at once, and searches from the version vectors.
     """
 
-    def open(self, generation: "Generation") -> tuple[CurrentFacts, bool]:
+    def exists(self, number: int) -> bool:
         """
-        Return the points of *generation*, and whether there were none so far.
+        Whether one generation was opened before, and is still there.
+
+        Raises:
+            IndexUnavailableError: If the engine cannot be reached.
+        """
+
+    def open(self, generation: "Generation") -> CurrentFacts:
+        """
+        Return the points of *generation*; none, where it does not exist yet.
 
         Raises:
             IndexUnavailableError: If the engine cannot be reached, or what it holds

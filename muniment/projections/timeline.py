@@ -30,6 +30,7 @@ from muniment.projections.beliefs import (
 
 _PAGE = 5_000
 _NO_LIMIT = 2**31 - 1
+_LIST_MAX = 500
 
 
 class SqlTimeline:
@@ -80,6 +81,17 @@ class SqlTimeline:
                 valid_at=as_of.valid_at,
             )
         return None if row is None else _believed(row)
+
+    def of_facts(self, fact_ids: Sequence[str]) -> Sequence[BeliefRow]:
+        found: list[BeliefRow] = []
+        with reading(self._recorder.reading_engine) as connection:
+            for start in range(0, len(fact_ids), _LIST_MAX):
+                some = fact_ids[start : start + _LIST_MAX]
+                rows = connection.execute(
+                    _OF_FACTS, {"ledger": self._ledger, "fact_ids": some}
+                )
+                found.extend(_row(row) for row in rows)
+        return found
 
     def repeats(
         self,
@@ -270,6 +282,9 @@ _OF_FACT = Prepared(
     sa.select(*_ROW_COLUMNS, *EVENT_COLUMNS)
     .join_from(tables.belief, ledger_tables.event, _SAID)
     .where(_AS_OF, _c.fact_id == _text("fact_id"))
+)
+_OF_FACTS = sa.select(*_ROW_COLUMNS).where(
+    _c.ledger == _text("ledger"), _c.fact_id.in_(sa.bindparam("fact_ids", expanding=True))
 )
 _REPEATED = sa.select(_c.content_tag, _c.fact_id).where(
     _c.ledger == _text("ledger"),
