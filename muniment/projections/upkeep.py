@@ -315,6 +315,7 @@ class Upkeep:
                         pass
                     facts.flush()
                     active = self._generations.activate(begun.number)
+                    catch_up.generation = active
                     self._use(engine, catch_up, makers)
             except BaseException:
                 facts.close()
