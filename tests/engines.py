@@ -3,7 +3,7 @@
 import os
 import secrets
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,7 +15,15 @@ from muniment.projections.current import point_id
 from muniment.projections.current_edge import EdgeEngine
 from muniment.projections.current_server import ServerEngine
 from muniment.projections.memory_current import MemoryEngine
-from muniment.projections.ports import Engine, Generation, Point, Terms, Vector, Within
+from muniment.projections.ports import (
+    Engine,
+    Found,
+    Generation,
+    Point,
+    Terms,
+    Vector,
+    Within,
+)
 
 
 SERVER_URL = os.environ.get("MUNIMENT_TEST_QDRANT_URL")
@@ -105,3 +113,8 @@ def within(
         expired_at=Instant(expired_at),
         **narrowed,  # type: ignore[arg-type]
     )
+
+
+def names(found: Sequence[Found]) -> list[str]:
+    """Return the facts that were found, best first."""
+    return [each.fact_id for each in found]

@@ -19,6 +19,7 @@ from muniment.ledger.memory_recorder import MemoryRecorder
 from muniment.ledger.records import Origin
 from muniment.ledger.sql_recorder import SqlRecorder
 from muniment.ledger.transaction import Request, Transaction
+from muniment.ledger.vault import Subject
 from muniment.projections.catch_up import CatchUp, Makers, Sources
 from muniment.projections.generations import MemoryGenerations, SqlGenerations
 from muniment.projections.memory_current import MemoryEngine
@@ -233,3 +234,76 @@ def findable(place: Place, catch_up: CatchUp, user_id: str) -> list[Found]:
     now = place.ledger.present().now
     within = Within(subject_refs=(subject.ref,), valid_at=now, expired_at=now)
     return list(catch_up.facts.nearest([1.0] * 8, within, limit=1_000))
+
+
+def subject_of(place: Place, user_id: str) -> Subject:
+    subject = place.ledger.vault.find(Scope.user(user_id))
+    assert subject is not None, "the user has a memory"
+    return subject
+
+
+def applied(catch_up: CatchUp, limit: int = 1_000) -> CatchUp:
+    """Apply all there is."""
+    while catch_up.step(limit):
+        pass
+    return catch_up
+
+
+def shown(found: Sequence[Found]) -> set[tuple[str, int]]:
+    return {(each.fact_id, each.version) for each in found}
+
+
+def by_words(place: Place, catch_up: CatchUp, user_id: str, text: str) -> list[str]:
+    now = place.ledger.present().now
+    within = Within(
+        subject_refs=(subject_of(place, user_id).ref,), valid_at=now, expired_at=now
+    )
+    return [
+        each.fact_id
+        for each in catch_up.facts.matching(ToyLexicon().query(text), within, limit=9)
+    ]
+
+
+def a_life(place: Place) -> None:
+    """Write what happens to facts: each verb at least once, for two people."""
+    store = place.store
+    first = store.remember("writes Python", user_id="ann", category="skill")
+    store.update(first.fact_id, content="writes Rust")
+    second = store.remember("lives in Oslo", user_id="ann")
+    store.correct(second.fact_id, content="lives in Bergen")
+    third = store.remember("has a cat", user_id="ann")
+    store.end(third.fact_id)
+    fourth = store.remember("likes tea", user_id="ann")
+    store.forget(fourth.fact_id, mode="retire", reason="asked")
+    fifth = store.remember("likes coffee", user_id="ann")
+    store.forget(fifth.fact_id, mode="retire", reason="asked")
+    store.restore(fifth.fact_id)
+    sixth = store.remember("is vegan", user_id="ann")
+    store.update(sixth.fact_id, content="eats fish")
+    store.rollback_fact(sixth.fact_id, to_version=1)
+    store.remember("starts in May", user_id="ann", valid_from="2999-05-01T00:00:00Z")
+    store.remember("is gone", user_id="ann", valid_to="2001-01-01T00:00:00Z")
+    store.remember_many(["plays chess", "plays go", "sings"], user_id="bob")
+    store.remember("plays chess", user_id="bob", source="a tool")
+    gone = store.remember("a secret", user_id="bob")
+    redact(place, gone.fact_id)
+
+
+def poison(place: Place, *, position: int) -> Callable[[], None]:
+    """Make one event unreadable; return what makes it readable again."""
+    recorder = place.ledger.recorder
+    assert isinstance(recorder, MemoryRecorder)
+    good = recorder._events[position - 1]
+    sealed = {**good.sealed.__dict__, "topic": "fact.enchanted.v1"}
+    bad = type(good)(
+        position=good.position,
+        tx_id=good.tx_id,
+        recorded_at=good.recorded_at,
+        sealed=type(good.sealed)(**sealed),
+    )
+    recorder._events[position - 1] = bad
+
+    def mended() -> None:
+        recorder._events[position - 1] = good
+
+    return mended

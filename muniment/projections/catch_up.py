@@ -30,7 +30,8 @@ from muniment.projections.ports import (
 )
 
 
-BATCH_EVENTS: Final = 1_000
+BATCH_EVENTS: Final = 4_000
+"""To flush the engine takes as long as some hundred facts."""
 
 ALL_POSITIONS: Final = 2**62
 """As *until*: whatever the engine holds, this is newer."""
@@ -182,8 +183,12 @@ class CatchUp:
             for row in standing
             if (row.fact_id, row.version) in said
         ]
-        held = {point.point_id for point in points}
-        gone = {self._point_id(row) for row in rows} - held
+        held = {(point.fact_id, point.valid.start) for point in points}
+        gone = {
+            self._point_id(row)
+            for row in rows
+            if (row.fact_id, row.valid.start) not in held
+        }
         self.facts.upsert(points, until=prefix.position)
         self.facts.delete(sorted(gone), until=prefix.position)
 

@@ -21,9 +21,14 @@ SPARSE: Final = "terms"
 """Names of the two vectors of a point."""
 
 TENANT: Final = "subject_ref"
-KEYWORDS: Final = ("fact_id", "category", "attribute", "status")
-NUMBERS: Final = ("position", "valid_from", "valid_to", "expires_at")
-"""Fields with an index, by kind."""
+KEYWORDS: Final = ("category",)
+NUMBERS: Final = ("valid_from", "valid_to", "expires_at")
+"""
+Other fields with an index, by kind: what every search is bound by, and most others.
+
+The rest is checked point by point among those of one subject; each index costs time to
+make and to keep.
+"""
 
 _NAMESPACE: Final = uuid.uuid5(uuid.NAMESPACE_URL, "muniment:current")
 

@@ -216,9 +216,6 @@ def _indexes() -> Iterable[edge.UpdateOperation]:
         yield edge.UpdateOperation.create_field_index(name, edge.PayloadSchemaType.Keyword)
     for name in current.NUMBERS:
         yield edge.UpdateOperation.create_field_index(name, edge.PayloadSchemaType.Integer)
-    yield edge.UpdateOperation.create_field_index(
-        "confidence", edge.PayloadSchemaType.Float
-    )
 
 
 def _asked(question: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:

@@ -216,7 +216,6 @@ def _indexes() -> Mapping[str, Any]:
         current.TENANT: tenant,
         **dict.fromkeys(current.KEYWORDS, kinds.KEYWORD),
         **dict.fromkeys(current.NUMBERS, kinds.INTEGER),
-        "confidence": kinds.FLOAT,
     }
 
 

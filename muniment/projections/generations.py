@@ -74,12 +74,6 @@ class SqlGenerations:
             )
             return named(self._every(append.connection), number)
 
-    def abandon(self, number: int) -> None:
-        with self._recorder.appending() as append:
-            _ABANDON.run(
-                append.connection, this_ledger=self._recorder.ledger, this_number=number
-            )
-
     def _every(self, connection: sa.Connection | None) -> list[Generation]:
         assert connection is not None, "the ledger is in a database"
         rows = _EVERY.rows(connection, ledger=self._recorder.ledger)
@@ -127,14 +121,6 @@ class MemoryGenerations:
                 for row in self._rows
             ]
             return named(self._rows, number)
-
-    def abandon(self, number: int) -> None:
-        with self._lock:
-            self._rows = [
-                row
-                for row in self._rows
-                if row.number != number or row.active_from is not None
-            ]
 
 
 def latest(every: Sequence[Generation]) -> Generation | None:
@@ -191,4 +177,3 @@ _ACTIVATE = Prepared(
     .where(_THIS, _UNUSED)
     .values(active_from_us=sa.bindparam("active_from_us", type_=sa.BigInteger))
 )
-_ABANDON = Prepared(sa.delete(vector_generation).where(_THIS, _UNUSED))

@@ -336,7 +336,7 @@ class Generation:
     One set of current facts: of which model, in use since when.
 
     Attributes:
-        number: 1, 2, 3 … per ledger.
+        number: 1, 2, 3 … per ledger; never used again, since checkpoints are kept by it.
         model: Name of the embedder; empty for none.
         dimensions: Of its vectors; 0 for none.
         lexicon: Name of the lexicon.
@@ -364,13 +364,10 @@ class Generations(Protocol):
         """Return the one that was in use then; the first for a time before it."""
 
     def every(self) -> Sequence[Generation]:
-        """Return all, oldest first, one that is being built included."""
+        """Return all, oldest first; also those that are being built, or never were."""
 
     def begin(self, *, model: str, dimensions: int, lexicon: str) -> Generation:
         """Return a new one to be built; the first of a ledger is in use at once."""
 
     def activate(self, number: int) -> Generation:
         """Use one from now on, in one step for everybody."""
-
-    def abandon(self, number: int) -> None:
-        """Forget one that was never in use."""

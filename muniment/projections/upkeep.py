@@ -266,9 +266,7 @@ class Upkeep:
     def _opened(self, *, may_rebuild: bool) -> CatchUp:
         """Return the generation in use, opened; made anew where the engine lost it."""
         engine = self._taken()
-        active = self._generations.active() or self._generations.begin(
-            **_identity(self._makers)
-        )
+        active = self._in_use()
         if self._catch_up is not None:
             if self._catch_up.generation.number == active.number:
                 return self._catch_up
@@ -284,6 +282,15 @@ class Upkeep:
             self._sources, self._makers, generation=active, facts=engine.open(active)
         )
         return self._catch_up
+
+    def _in_use(self) -> Generation:
+        """Return the generation in use; begin the first, unless another process did."""
+        active = self._generations.active()
+        if active is None:
+            self._generations.begin(**_identity(self._makers))
+            active = self._generations.active()
+        assert active is not None, "the first one is in use at once"
+        return active
 
     def _refuse_other_makers(self, active: Generation) -> None:
         made_by = {
@@ -323,7 +330,6 @@ class Upkeep:
         except BaseException:
             if begun.active_from is None:
                 engine.drop(begun.number)
-                self._generations.abandon(begun.number)
             raise
         return active
 
@@ -344,7 +350,6 @@ class Upkeep:
         for each in self._generations.every():
             if each.active_from is None:
                 engine.drop(each.number)
-                self._generations.abandon(each.number)
 
     def _taken(self) -> Engine:
         if self._engine is None:

@@ -28,7 +28,11 @@ _ONE_BY_ONE_MAX = 32
 """So many rows are found faster by their whole key each than by one list."""
 
 _LIST_MAX = 500
-_FLOAT_BYTES = 4
+_PUT_MAX = 1_000
+"""So many rows in one transaction: appends wait for it."""
+
+_LEAST, _MOST = 1e-30, 1e30
+"""Between these the length of a vector can be squared in float32."""
 
 T = TypeVar("T")
 
@@ -43,19 +47,8 @@ class SqlVersionVectors:
         self._lock_timeout = lock_timeout
 
     def put(self, model: str, vectors: Sequence[VersionVector]) -> None:
-        rows = [
-            row
-            for subject, theirs in _by_subject(vectors)
-            for row in self._sealed(subject, model, theirs)
-        ]
-        embedded = [row for row in rows if row["state"] is not None]
-        pending = [row for row in rows if row["state"] is None]
-        if not rows:
-            return
-        with writing(self._recorder.engine, lock_timeout=self._lock_timeout) as connection:
-            dialect = connection.dialect.name
-            _PUT[dialect].run_many(connection, embedded)
-            _PUT_PENDING[dialect].run_many(connection, pending)
+        for some in chunks(vectors, _PUT_MAX):
+            self._put(model, some)
 
     def of(
         self, subject: Subject, model: str, said: Sequence[Said]
@@ -123,6 +116,21 @@ class SqlVersionVectors:
     def forget_model(self, model: str) -> None:
         with writing(self._recorder.engine, lock_timeout=self._lock_timeout) as connection:
             _FORGET_MODEL.run(connection, this_ledger=self._ledger, this_model=model)
+
+    def _put(self, model: str, vectors: Sequence[VersionVector]) -> None:
+        rows = [
+            row
+            for subject, theirs in _by_subject(vectors)
+            for row in self._sealed(subject, model, theirs)
+        ]
+        embedded = [row for row in rows if row["state"] is not None]
+        pending = [row for row in rows if row["state"] is None]
+        if not rows:
+            return
+        with writing(self._recorder.engine, lock_timeout=self._lock_timeout) as connection:
+            dialect = connection.dialect.name
+            _PUT[dialect].run_many(connection, embedded)
+            _PUT_PENDING[dialect].run_many(connection, pending)
 
     def _sealed(
         self, subject: Subject, model: str, vectors: Sequence[VersionVector]
@@ -193,10 +201,7 @@ def from_bytes(packed: bytes) -> Vector:
 
 def is_vector(vector: Vector, dimensions: int) -> bool:
     """Whether *vector* is one that can be compared: of that size, finite, not zero."""
-    if len(vector) != dimensions:
-        return False
-    length = math.fsum(each * each for each in vector)
-    return math.isfinite(length) and length > 0
+    return len(vector) == dimensions and _LEAST < math.hypot(*vector) < _MOST
 
 
 def chunks(values: Sequence[T], size: int) -> Iterator[Sequence[T]]:

@@ -1,32 +1,29 @@
 """What the projector of current facts promises, whatever the ledger lives in."""
 
-import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from eventsourcing.persistence import Tracking
 
-from muniment.domain.scope import Scope
 from muniment.errors import Corruption, ProjectionError
-from muniment.ledger.memory_recorder import MemoryRecorder
-from muniment.ledger.vault import Subject
 from muniment.projections.batches import read_batch
 from muniment.projections.catch_up import CatchUp
 from muniment.projections.memory_current import MemoryEngine
-from muniment.projections.ports import Found, Terms, Vector, Within
-from muniment.projections.reconcile import Difference, Fault, differences, mend
+from muniment.projections.ports import Terms
+from muniment.projections.reconcile import differences
 from tests.projecting import (
     Place,
-    ToyEmbedder,
     ToyLexicon,
+    a_life,
+    applied,
     believed,
-    erase,
+    by_words,
     findable,
     place_at,
-    redact,
+    poison,
     settings_of,
+    shown,
 )
 
 
@@ -39,59 +36,6 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     )
     with place_at(settings_of(request.param, tmp_path, url)) as place:
         yield place
-
-
-def subject_of(place: Place, user_id: str) -> Subject:
-    subject = place.ledger.vault.find(Scope.user(user_id))
-    assert subject is not None, "the user has a memory"
-    return subject
-
-
-def applied(catch_up: CatchUp, limit: int = 1_000) -> CatchUp:
-    """Apply all there is."""
-    while catch_up.step(limit):
-        pass
-    return catch_up
-
-
-def shown(found: Sequence[Found]) -> set[tuple[str, int]]:
-    return {(each.fact_id, each.version) for each in found}
-
-
-def by_words(place: Place, catch_up: CatchUp, user_id: str, text: str) -> list[str]:
-    now = place.ledger.present().now
-    within = Within(
-        subject_refs=(subject_of(place, user_id).ref,), valid_at=now, expired_at=now
-    )
-    return [
-        each.fact_id
-        for each in catch_up.facts.matching(ToyLexicon().query(text), within, limit=9)
-    ]
-
-
-def a_life(place: Place) -> None:
-    """Write what happens to facts: each verb at least once, for two people."""
-    store = place.store
-    first = store.remember("writes Python", user_id="ann", category="skill")
-    store.update(first.fact_id, content="writes Rust")
-    second = store.remember("lives in Oslo", user_id="ann")
-    store.correct(second.fact_id, content="lives in Bergen")
-    third = store.remember("has a cat", user_id="ann")
-    store.end(third.fact_id)
-    fourth = store.remember("likes tea", user_id="ann")
-    store.forget(fourth.fact_id, mode="retire", reason="asked")
-    fifth = store.remember("likes coffee", user_id="ann")
-    store.forget(fifth.fact_id, mode="retire", reason="asked")
-    store.restore(fifth.fact_id)
-    sixth = store.remember("is vegan", user_id="ann")
-    store.update(sixth.fact_id, content="eats fish")
-    store.rollback_fact(sixth.fact_id, to_version=1)
-    store.remember("starts in May", user_id="ann", valid_from="2999-05-01T00:00:00Z")
-    store.remember("is gone", user_id="ann", valid_to="2001-01-01T00:00:00Z")
-    store.remember_many(["plays chess", "plays go", "sings"], user_id="bob")
-    store.remember("plays chess", user_id="bob", source="a tool")
-    gone = store.remember("a secret", user_id="bob")
-    redact(place, gone.fact_id)
 
 
 def test_a_search_finds_what_is_believed_and_nothing_else(place: Place) -> None:
@@ -169,155 +113,6 @@ def test_applying_a_step_again_changes_nothing(place: Place) -> None:
     assert catch_up.facts.scroll(after=None, limit=99) == before
 
 
-def test_every_version_that_said_something_has_its_vector(place: Place) -> None:
-    fact = place.store.remember("writes Python", user_id="ann")
-    place.store.update(fact.fact_id, content="writes Rust")
-    place.store.end(fact.fact_id)
-
-    applied(place.catch_up())
-
-    said = [(fact.fact_id, version) for version in (1, 2, 3)]
-    vectors = place.sources.vectors.of(subject_of(place, "ann"), "toy-8", said)
-    toy = place.embedder
-    assert {key: list(vector) for key, vector in vectors.items()} == {
-        said[0]: toy.query("writes Python"),
-        said[1]: toy.query("writes Rust"),
-    }
-
-
-def test_a_text_is_embedded_once_for_its_subject(place: Place) -> None:
-    fact = place.store.remember("writes Python", user_id="ann")
-    place.store.remember("writes Python", user_id="bob")
-    applied(place.catch_up())
-    place.store.update(fact.fact_id, category="skill")
-    place.store.remember("writes Python", user_id="ann", category="other")
-
-    catch_up = applied(place.catch_up())
-
-    assert place.embedder.asked == ["writes Python", "writes Python"]
-    assert len(findable(place, catch_up, "ann")) == 2
-
-
-def test_an_embedder_that_fails_for_one_of_three_loses_nothing(place: Place) -> None:
-    place.embedder.fails = lambda text: "go" in text
-    written = place.store.remember_many(["plays chess", "plays go", "sings"], user_id="bob")
-    facts = written.facts
-
-    catch_up = applied(place.catch_up())
-
-    pending = facts[1].fact_id
-    assert shown(findable(place, catch_up, "bob")) == {
-        (facts[0].fact_id, 1),
-        (facts[2].fact_id, 1),
-    }
-    assert by_words(place, catch_up, "bob", "go") == [pending]
-    assert place.sources.vectors.count_pending("toy-8") == 1
-    assert differences(place.sources, catch_up) == []
-
-    assert catch_up.retry(10) == 0
-    (waits,) = place.sources.vectors.pending("toy-8", limit=9)
-    assert (waits.fact_id, waits.version, waits.attempts) == (pending, 1, 2)
-
-    place.embedder.fails = lambda _text: False
-    assert catch_up.retry(10) == 1
-    assert shown(findable(place, catch_up, "bob")) == believed(place, "bob")
-    assert place.sources.vectors.count_pending("toy-8") == 0
-
-
-def test_an_embedder_that_is_down_is_not_asked_for_every_text(place: Place) -> None:
-    place.embedder.fails = lambda _text: True
-    place.store.remember_many([f"fact {n}" for n in range(40)], user_id="ann")
-
-    applied(place.catch_up())
-
-    assert place.sources.vectors.count_pending("toy-8") == 40
-    assert len(place.embedder.asked) == 4 + 3
-
-
-def test_what_is_pending_and_gone_is_not_tried_for_ever(place: Place) -> None:
-    place.embedder.fails = lambda _text: True
-    fact = place.store.remember("a secret", user_id="ann")
-    catch_up = applied(place.catch_up())
-    assert place.sources.vectors.count_pending("toy-8") == 1
-
-    redact(place, fact.fact_id)
-    applied(catch_up)
-
-    assert place.sources.vectors.count_pending("toy-8") == 0
-    assert catch_up.facts.count() == 0
-
-
-@pytest.mark.parametrize(
-    "spoil",
-    [
-        lambda vectors: vectors[:-1],
-        lambda vectors: [*vectors, vectors[0]],
-        lambda vectors: [[math.nan] * 8 for _ in vectors],
-        lambda vectors: [[math.inf] * 8 for _ in vectors],
-        lambda vectors: [[1.0] * 7 for _ in vectors],
-        lambda vectors: [[0.0] * 8 for _ in vectors],
-        lambda _vectors: [],
-    ],
-    ids=["half", "more", "nan", "infinite", "dimensions", "zero", "none"],
-)
-def test_an_embedder_that_answers_nonsense_spoils_nothing(
-    place: Place, spoil: Callable[[Sequence[Vector]], Sequence[Vector]]
-) -> None:
-    class Hostile(ToyEmbedder):
-        def passages(self, texts: Sequence[str]) -> Sequence[Vector]:
-            return spoil(super().passages(texts))
-
-    place.embedder = Hostile()
-    place.store.remember_many(["plays chess", "plays go"], user_id="bob")
-
-    catch_up = applied(place.catch_up())
-
-    assert findable(place, catch_up, "bob") == []
-    assert len(by_words(place, catch_up, "bob", "plays")) == 2
-    assert place.sources.vectors.count_pending("toy-8") == 2
-
-
-def test_redacting_forgets_the_vectors(place: Place) -> None:
-    fact = place.store.remember("a secret", user_id="ann")
-    kept = place.store.remember("no secret", user_id="ann")
-    catch_up = applied(place.catch_up())
-
-    redact(place, fact.fact_id)
-    applied(catch_up)
-
-    said = [(fact.fact_id, 1), (kept.fact_id, 1)]
-    vectors = place.sources.vectors.of(subject_of(place, "ann"), "toy-8", said)
-    assert set(vectors) == {said[1]}
-    assert shown(findable(place, catch_up, "ann")) == {said[1]}
-
-
-def test_erasing_leaves_no_point_and_no_vector_and_spares_others(place: Place) -> None:
-    place.store.remember_many(["plays chess", "plays go"], user_id="bob")
-    place.embedder.fails = lambda text: "go" in text
-    catch_up = applied(place.catch_up())
-    kept = place.store.remember("sings", user_id="ann")
-    place.store.remember("draws", user_id="bob")
-
-    erase(place, "bob")
-    applied(catch_up)
-
-    assert catch_up.facts.count() == 1
-    assert shown(findable(place, catch_up, "ann")) == {(kept.fact_id, 1)}
-    assert place.sources.vectors.count_pending("toy-8") == 0
-    assert differences(place.sources, catch_up) == []
-
-
-def test_what_was_erased_before_it_was_seen_is_never_embedded(place: Place) -> None:
-    place.store.remember("plays chess", user_id="bob")
-    erase(place, "bob")
-
-    catch_up = applied(place.catch_up())
-
-    assert place.embedder.asked == []
-    assert catch_up.facts.count() == 0
-    assert catch_up.reached() == 2
-
-
 def test_an_event_that_cannot_be_read_stops_it_there_and_says_so(tmp_path: Path) -> None:
     with place_at(settings_of("memory", tmp_path)) as place:
         for number in range(4):
@@ -337,26 +132,6 @@ def test_an_event_that_cannot_be_read_stops_it_there_and_says_so(tmp_path: Path)
         good()
         assert catch_up.step() == 2
         assert len(findable(place, catch_up, "ann")) == 4
-
-
-def poison(place: Place, *, position: int) -> Callable[[], None]:
-    """Make one event unreadable; return what makes it readable again."""
-    recorder = place.ledger.recorder
-    assert isinstance(recorder, MemoryRecorder)
-    good = recorder._events[position - 1]
-    sealed = {**good.sealed.__dict__, "topic": "fact.enchanted.v1"}
-    bad = type(good)(
-        position=good.position,
-        tx_id=good.tx_id,
-        recorded_at=good.recorded_at,
-        sealed=type(good.sealed)(**sealed),
-    )
-    recorder._events[position - 1] = bad
-
-    def mended() -> None:
-        recorder._events[position - 1] = good
-
-    return mended
 
 
 def test_whoever_was_slower_agrees_with_whoever_was_faster(place: Place) -> None:
@@ -400,57 +175,6 @@ def test_a_generation_without_an_embedder_has_terms_alone(place: Place) -> None:
 
     assert len(by_words(place, catch_up, "bob", "go")) == 1
     assert catch_up.retry(9) == 0
-    assert differences(place.sources, catch_up) == []
-
-
-def faults(found: Sequence[Difference]) -> list[tuple[Fault, str]]:
-    return [(each.fault, each.fact_id) for each in found]
-
-
-def test_reconcile_finds_and_mends_each_kind_of_fault(place: Place) -> None:
-    written = place.store.remember_many(
-        ["plays chess", "plays go", "sings", "draws", "runs"], user_id="bob"
-    )
-    catch_up = applied(place.catch_up())
-    ids = written.fact_ids
-    before = catch_up.facts.scroll(after=None, limit=99)
-    spoil(catch_up, ids)
-
-    found = differences(place.sources, catch_up)
-
-    assert sorted(faults(found)) == sorted(
-        [
-            (Fault.MISSING, ids[0]),
-            (Fault.STALE, ids[1]),
-            (Fault.WRONG_SCOPE, ids[2]),
-            (Fault.STALE, ids[3]),
-            (Fault.ORPHANED, "nobody's"),
-        ]
-    )
-    mend(catch_up, found)
-    assert differences(place.sources, catch_up) == []
-    assert catch_up.facts.scroll(after=None, limit=99) == before
-
-
-def spoil(catch_up: CatchUp, ids: Sequence[str]) -> None:
-    """Make the current facts wrong in every way there is."""
-    points = catch_up.facts._points  # type: ignore[attr-defined]
-    by_fact = {each.fact_id: each for each in points.values()}
-    first, second, third, fourth = (by_fact[each] for each in ids[:4])
-    del points[first.point_id]
-    # As of a ledger that was restored from a backup since: it knew more.
-    points[second.point_id] = replace(second, version=7, position=99)
-    points[third.point_id] = replace(third, subject_ref="somebody else")
-    points[fourth.point_id] = replace(fourth, dense=None)
-    points["0" * 36] = replace(first, point_id="0" * 36, fact_id="nobody's")
-
-
-def test_reconcile_looks_at_the_checkpoint_not_beyond(place: Place) -> None:
-    place.store.remember("plays go", user_id="bob")
-    catch_up = applied(place.catch_up())
-
-    place.store.remember("sings", user_id="bob")
-
     assert differences(place.sources, catch_up) == []
 
 

@@ -1,112 +1,37 @@
 """What keeps the current facts up while a store is open, and never stands in its way."""
 
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from muniment.errors import (
-    ConfigurationError,
     IndexHeldError,
     IndexUnavailableError,
     ProjectionError,
 )
 from muniment.projections.catch_up import Makers
 from muniment.projections.current_edge import EdgeEngine
-from muniment.projections.memory_current import MemoryCurrent, MemoryEngine
-from muniment.projections.ports import CurrentFacts, Engine, Generation, Point
+from muniment.projections.ports import Engine
 from muniment.projections.reconcile import Fault
 from muniment.projections.upkeep import Upkeep
-from tests.contract.test_catching_up import poison, shown, subject_of
-from tests.engines import within
 from tests.projecting import (
     Place,
     ToyEmbedder,
     ToyLexicon,
     believed,
     place_at,
+    poison,
     settings_of,
+    subject_of,
 )
-
-
-SECONDS = 20.0
-"""Far more than anything here takes."""
-
-
-class Outage:
-    """Whether the engine is down, and who was told."""
-
-    def __init__(self) -> None:
-        self.is_on = False
-
-    def check(self) -> None:
-        if self.is_on:
-            raise IndexUnavailableError("it was switched off")
-
-
-class FlakyCurrent(MemoryCurrent):
-    """Points on an engine that can be switched off."""
-
-    def __init__(self, outage: Outage) -> None:
-        super().__init__()
-        self._outage = outage
-
-    def upsert(self, points: Sequence[Point], *, until: int) -> None:
-        self._outage.check()
-        super().upsert(points, until=until)
-
-    def count(self, subject_ref: str | None = None) -> int:
-        self._outage.check()
-        return super().count(subject_ref)
-
-
-class FlakyEngine(MemoryEngine):
-    """An engine that can be switched off, and that others cannot close."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.outage = Outage()
-
-    def open(self, generation: Generation) -> CurrentFacts:
-        self.outage.check()
-        made = FlakyCurrent(self.outage)
-        return self._generations.setdefault(generation.number, made)
+from tests.upkeeping import SECONDS, FlakyEngine, found, head, running, until
 
 
 @pytest.fixture
 def place(tmp_path: Path) -> Iterator[Place]:
     with place_at(settings_of("sqlite", tmp_path), FlakyEngine()) as place:
         yield place
-
-
-@contextmanager
-def running(upkeep: Upkeep) -> Iterator[Upkeep]:
-    upkeep.start()
-    try:
-        yield upkeep
-    finally:
-        upkeep.close()
-
-
-def head(place: Place) -> int:
-    return place.ledger.present().head.position
-
-
-def found(place: Place, upkeep: Upkeep, user_id: str) -> set[tuple[str, int]]:
-    """Return what a search in the current facts finds."""
-    current = upkeep.current()
-    assert current is not None, "this process has an engine"
-    now = place.ledger.present().now
-    bounds = within(subject_of(place, user_id).ref, valid_at=now, expired_at=now)
-    return shown(current[1].nearest([1.0] * 8, bounds, limit=99))
-
-
-def until(upkeep: Upkeep, holds: Callable[[], bool]) -> None:
-    """Wait until something holds that the thread brings about."""
-    with upkeep._moved:
-        assert upkeep._moved.wait_for(holds, SECONDS), upkeep.progress()
 
 
 def test_what_is_written_is_soon_found(place: Place) -> None:
@@ -262,186 +187,6 @@ def test_pending_embeddings_are_tried_again_by_themselves(place: Place) -> None:
         place.embedder.fails = lambda _text: False
         until(upkeep, lambda: upkeep.progress().pending == 0)
         assert found(place, upkeep, "bob") == believed(place, "bob")
-
-
-def test_another_model_is_built_beside_the_old_and_then_used(place: Place) -> None:
-    fact = place.store.remember("plays go", user_id="bob")
-    upkeep = place.upkeep()
-    upkeep.tend()
-    before = place.ledger.present().head.recorded_at
-    other = ToyEmbedder(name="toy-4", dimensions=4)
-
-    generation = upkeep.rebuild(Makers(embedder=other, lexicon=ToyLexicon()))
-
-    assert (generation.number, generation.model) == (2, "toy-4")
-    current = upkeep.current()
-    assert current is not None
-    assert current[0] == generation
-    assert current[1].count() == 1
-    assert not place.engine.exists(1)
-    then = place.generations.at(before)
-    assert then is not None
-    assert then.model == "toy-8"
-    bob = subject_of(place, "bob")
-    for model, dimensions in (("toy-8", 8), ("toy-4", 4)):
-        kept = place.sources.vectors.of(bob, model, [(fact.fact_id, 1)])
-        assert [len(each) for each in kept.values()] == [dimensions]
-    place.store.remember("sings", user_id="bob")
-    upkeep.tend()
-    assert current[1].count() == 2
-    upkeep.close()
-
-
-def test_a_rebuild_holds_the_same_and_embeds_nothing_again(place: Place) -> None:
-    place.store.remember_many(["plays go", "sings"], user_id="bob")
-    upkeep = place.upkeep()
-    upkeep.tend()
-    old = upkeep.current()
-    assert old is not None
-    before = old[1].scroll(after=None, limit=99)
-
-    upkeep.rebuild()
-
-    new = upkeep.current()
-    assert new is not None
-    assert new[0].number == 2
-    assert new[1].scroll(after=None, limit=99) == before
-    assert place.embedder.asked == ["plays go", "sings"]
-    upkeep.close()
-
-
-def test_searches_and_writes_go_on_during_a_rebuild(place: Place) -> None:
-    place.store.remember("plays go", user_id="bob")
-    upkeep = place.upkeep()
-    upkeep.tend()
-    seen: list[int] = []
-
-    class Curious(ToyEmbedder):
-        def passages(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
-            seen.append(len(found(place, upkeep, "bob")))
-            if len(seen) == 1:
-                place.store.remember("sings", user_id="bob")
-                tending = threading.Thread(target=upkeep.tend)
-                tending.start()
-                tending.join(SECONDS)
-            return super().passages(texts)
-
-    upkeep.rebuild(Makers(embedder=Curious(name="curious"), lexicon=ToyLexicon()))
-
-    assert seen == [1, 2]
-    assert found(place, upkeep, "bob") == believed(place, "bob")
-    upkeep.close()
-
-
-def test_a_rebuild_that_fails_leaves_the_old_in_use(place: Place) -> None:
-    place.store.remember("plays go", user_id="bob")
-    upkeep = place.upkeep()
-    upkeep.tend()
-
-    class Broken(ToyEmbedder):
-        def passages(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
-            raise ZeroDivisionError(texts)
-
-    with pytest.raises(ZeroDivisionError):
-        upkeep.rebuild(Makers(embedder=Broken(name="broken"), lexicon=ToyLexicon()))
-
-    assert [each.number for each in place.generations.every()] == [1]
-    assert not place.engine.exists(2)
-    assert found(place, upkeep, "bob") == believed(place, "bob")
-    upkeep.close()
-
-
-def test_what_a_killed_rebuild_left_is_cleared_by_the_next(place: Place) -> None:
-    place.store.remember("plays go", user_id="bob")
-    upkeep = place.upkeep()
-    upkeep.tend()
-    left = place.generations.begin(model="dead", dimensions=8, lexicon="toy")
-    place.engine.open(left)
-
-    assert upkeep.rebuild().number == 2
-
-    assert [each.model for each in place.generations.every()] == ["toy-8", "toy-8"]
-    upkeep.close()
-
-
-def test_what_an_engine_lost_is_built_anew(place: Place) -> None:
-    place.store.remember("plays go", user_id="bob")
-    first = place.upkeep()
-    first.tend()
-    first.close()
-    place.engine = MemoryEngine()
-
-    upkeep = place.upkeep()
-    upkeep.tend()
-
-    assert upkeep.progress().stopped is None
-    assert found(place, upkeep, "bob") == believed(place, "bob")
-    current = upkeep.current()
-    assert current is not None
-    assert current[0].number == 2
-    upkeep.close()
-
-
-def test_other_settings_than_the_facts_were_made_with_say_the_way_out(
-    place: Place,
-) -> None:
-    place.store.remember("plays go", user_id="bob")
-    first = place.upkeep()
-    first.tend()
-    first.close()
-    place.embedder = ToyEmbedder(name="toy-4", dimensions=4)
-    upkeep = place.upkeep()
-
-    upkeep.tend()
-    stopped = upkeep.progress().stopped
-    assert isinstance(stopped, ConfigurationError)
-    assert "muniment reindex" in str(stopped)
-    assert upkeep.current() is None
-
-    upkeep.rebuild()
-    upkeep.tend()
-    assert upkeep.progress().stopped is None
-    current = upkeep.current()
-    assert current is not None
-    assert current[1].count() == 1
-    upkeep.close()
-
-
-def test_another_process_follows_when_a_new_generation_is_used(place: Place) -> None:
-    place.store.remember("plays go", user_id="bob")
-    one, two = place.upkeep(), place.upkeep()
-    one.tend()
-    two.tend()
-
-    one.rebuild()
-    two.tend()
-
-    current = two.current()
-    assert current is not None
-    assert current[0].number == 2
-    assert found(place, two, "bob") == believed(place, "bob")
-    one.close()
-    two.close()
-
-
-def test_only_one_rebuild_goes_on_at_a_time(place: Place) -> None:
-    upkeep = place.upkeep()
-    place.store.remember("plays go", user_id="bob")
-    upkeep.tend()
-    refused: list[Exception] = []
-
-    class Impatient(ToyEmbedder):
-        def passages(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
-            try:
-                upkeep.rebuild()
-            except IndexUnavailableError as error:
-                refused.append(error)
-            return super().passages(texts)
-
-    upkeep.rebuild(Makers(embedder=Impatient(name="impatient"), lexicon=ToyLexicon()))
-
-    assert len(refused) == 1
-    upkeep.close()
 
 
 def test_reconcile_mends_when_asked_to(place: Place) -> None:

@@ -269,9 +269,14 @@ def test_a_generation_that_is_built_is_not_in_use(place: Place) -> None:
     assert place.generations.active() == first
     assert place.generations.every() == [first, second]
 
-    place.generations.abandon(2)
-    place.generations.abandon(1)
-    assert place.generations.every() == [first]
+
+def test_a_number_is_never_used_again(place: Place) -> None:
+    numbers = [
+        place.generations.begin(model="m", dimensions=2, lexicon="w").number
+        for _ in range(4)
+    ]
+
+    assert numbers == [1, 2, 3, 4]
 
 
 def test_what_was_in_use_then_is_still_known(place: Place) -> None:
@@ -300,5 +305,4 @@ def test_activating_again_changes_nothing(place: Place) -> None:
 
     assert place.generations.activate(2) == second
     assert place.generations.activate(1).active_from == BEGINNING
-    place.generations.abandon(2)
     assert place.generations.active() == second
