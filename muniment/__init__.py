@@ -19,6 +19,7 @@ from muniment.api.answers import (
     RollbackPlan,
     SkippedFact,
 )
+from muniment.api.found import LegRank, SearchHit, SearchHits
 from muniment.api.rollbacks import Cause
 from muniment.api.store import MemoryStore
 from muniment.domain.scope import Scope
@@ -33,6 +34,7 @@ __all__ = [
     "Fact",
     "FactHistory",
     "FactVersion",
+    "LegRank",
     "MemoryDiff",
     "MemorySnapshot",
     "MemoryStore",
@@ -43,6 +45,8 @@ __all__ = [
     "Receipt",
     "RollbackPlan",
     "Scope",
+    "SearchHit",
+    "SearchHits",
     "Settings",
     "SkippedFact",
 ]

@@ -11,6 +11,7 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from muniment import migrations
+from muniment.api.recalling import ENGINE_DIRECTORY, Recall, open_recall
 from muniment.clock import Clock, system_clock
 from muniment.domain.time import BEGINNING, Instant
 from muniment.errors import (
@@ -39,7 +40,7 @@ KEY_FILE = "key"
 VAULT_SCHEMA = "muniment_vault"
 
 _MEMORY = "memory://"
-_OURS = frozenset({LEDGER_FILE, VAULT_FILE, KEY_FILE})
+_OURS = frozenset({LEDGER_FILE, VAULT_FILE, KEY_FILE, ENGINE_DIRECTORY})
 
 ClockSource = Callable[[], datetime | Instant]
 """A clock for tests and demonstrations: gives aware datetimes, or instants."""
@@ -56,6 +57,7 @@ class OpenLedger:
 
     ledger: Ledger
     timeline: Timeline
+    recall: Recall
     place: str
 
 
@@ -111,7 +113,8 @@ def open_ledger(
     timeline = SqlTimeline(recorder)
     ledger = Ledger(recorder, vault, timeline, settings.ledger)
     timeline.bind(ledger.mapper)
-    return OpenLedger(ledger, timeline, _shown(settings.database_url))
+    recall = open_recall(settings, ledger, timeline)
+    return OpenLedger(ledger, timeline, recall, _shown(settings.database_url))
 
 
 def _in_memory(settings: Settings, clock: ClockSource | None) -> OpenLedger:
@@ -124,7 +127,8 @@ def _in_memory(settings: Settings, clock: ClockSource | None) -> OpenLedger:
     timeline = MemoryTimeline(recorder)
     ledger = Ledger(recorder, _vault(located, has_ledger=False), timeline, settings.ledger)
     timeline.bind(ledger.mapper)
-    return OpenLedger(ledger, timeline, _MEMORY)
+    recall = open_recall(settings, ledger, timeline)
+    return OpenLedger(ledger, timeline, recall, _MEMORY)
 
 
 def _connected(url: str, settings: Settings, *, schema: str | None) -> sa.Engine:

@@ -36,6 +36,7 @@ class MemoryStore(WritingStore):
             opened.ledger, opened.timeline, content_limit=settings.content_limit
         )
         self._place = opened.place
+        self._recall = opened.recall
         self._settings = settings
 
     @classmethod
@@ -68,6 +69,7 @@ class MemoryStore(WritingStore):
     def close(self) -> None:
         """Let go of connections and keys; what was written stays."""
         if self._open_lookup is not None:
+            self._recall.close()
             self._ledger.close()
         self._open_lookup = None
 

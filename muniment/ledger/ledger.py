@@ -5,7 +5,7 @@ Everything that is decided on what the ledger holds is decided under its lock, s
 decision and its events are one. What is read outside of the lock is a prefix.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -84,6 +84,9 @@ class Ledger:
         recorder: Keeps the events.
         vault: Keeps the keys.
         projection: Applied in each transaction.
+
+    Attributes:
+        on_append: Called by the thread that committed, once something is durable.
     """
 
     def __init__(
@@ -98,6 +101,7 @@ class Ledger:
         self.vault = vault
         self.mapper = SealingMapper(vault, ledger=name)
         self.application = LedgerApplication(recorder, self.mapper)
+        self.on_append: Callable[[], None] = lambda: None
         self._projection = projection
         self._request_key = sealing.derived(vault.ledger_key, "request")
         self._commits: GroupCommit[Request, Committed] = GroupCommit(self._carry_out)
@@ -213,6 +217,7 @@ class Ledger:
         # Only now is anything durable.
         for ticket, answer in zip(batch, answers, strict=True):
             ticket.answer = answer
+        self.on_append()
 
     def _carry_out_one(
         self, append: Append, ticket: Ticket[Request, Committed]
