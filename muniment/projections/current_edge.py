@@ -72,8 +72,10 @@ class EdgeEngine:
     def open(self, generation: Generation) -> CurrentFacts:
         place = self._place(generation.number)
         if place.exists():
-            return EdgeCurrent(_asked(edge.EdgeShard.load, str(place)))
-        return EdgeCurrent(_made(place, generation.dimensions))
+            shard = _asked(edge.EdgeShard.load, str(place))
+        else:
+            shard = _made(place, generation.dimensions)
+        return EdgeCurrent(shard, has_dense=generation.dimensions > 0)
 
     def drop(self, number: int) -> None:
         shutil.rmtree(self._place(number), ignore_errors=True)
@@ -90,8 +92,9 @@ class EdgeEngine:
 class EdgeCurrent:
     """A `muniment.projections.ports.CurrentFacts` in one shard of Qdrant Edge."""
 
-    def __init__(self, shard: edge.EdgeShard) -> None:
+    def __init__(self, shard: edge.EdgeShard, *, has_dense: bool) -> None:
         self._shard = shard
+        self._vectors = [current.DENSE] if has_dense else []
 
     def upsert(self, points: Sequence[Point], *, until: int) -> None:
         known = _filter([_known(until)])
@@ -140,7 +143,7 @@ class EdgeCurrent:
             offset=after,
             limit=limit + 2,
             with_payload=True,
-            with_vector=[current.DENSE],
+            with_vector=self._vectors,
         )
         records, _ = _asked(self._shard.scroll, request)
         page = [

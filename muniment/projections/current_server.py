@@ -12,7 +12,7 @@ from qdrant_client import QdrantClient, models
 from qdrant_client.common.client_exceptions import QdrantException
 from qdrant_client.http.exceptions import ApiException
 
-from muniment.errors import IndexUnavailableError
+from muniment.errors import ConfigurationError, IndexUnavailableError
 from muniment.projections import current
 from muniment.projections.current import Among, Between, Condition
 from muniment.projections.ports import (
@@ -27,6 +27,9 @@ from muniment.projections.ports import (
 )
 from muniment.projections.vectors import chunks
 
+
+OLDEST_SERVER: Final = (1, 19)
+"""The first with a rarity of terms for each subject apart; positions came with 1.16."""
 
 _UPSERT_MAX: Final = 256
 _ALL_REPLICAS: Final = models.ReadConsistencyType.ALL
@@ -64,10 +67,12 @@ class ServerEngine:
         return _asked(self._client.collection_exists, self._name(number))
 
     def open(self, generation: Generation) -> CurrentFacts:
+        _refuse_old(self._client)
         name = self._name(generation.number)
         if not self.exists(generation.number):
             _make(self._client, name, generation.dimensions)
-        return ServerCurrent(self._client, name)
+        has_dense = generation.dimensions > 0
+        return ServerCurrent(self._client, name, has_dense=has_dense)
 
     def drop(self, number: int) -> None:
         _asked(self._client.delete_collection, self._name(number))
@@ -82,9 +87,10 @@ class ServerEngine:
 class ServerCurrent:
     """A `muniment.projections.ports.CurrentFacts` in one collection."""
 
-    def __init__(self, client: QdrantClient, name: str) -> None:
+    def __init__(self, client: QdrantClient, name: str, *, has_dense: bool) -> None:
         self._client = client
         self._name = name
+        self._vectors = [current.DENSE] if has_dense else []
 
     def upsert(self, points: Sequence[Point], *, until: int) -> None:
         known = _filter([_known(until)])
@@ -135,7 +141,7 @@ class ServerCurrent:
             offset=after,
             limit=limit + 2,
             with_payload=True,
-            with_vectors=[current.DENSE],
+            with_vectors=self._vectors,
             consistency=_ALL_REPLICAS,
         )
         page = [
@@ -187,6 +193,23 @@ class ServerCurrent:
             current.found(str(hit.id), hit.payload or {}, hit.score)
             for hit in answer.points
         ]
+
+
+def _refuse_old(client: QdrantClient) -> None:
+    """
+    Refuse a server that would silently leave out what it does not know.
+
+    Raises:
+        ConfigurationError: If it does not count how rare a term is for each subject
+            apart, or, older still, writes without comparing positions.
+    """
+    version = _asked(client.info).version
+    numbers = version.split(".")[:2]
+    if all(map(str.isdecimal, numbers)) and tuple(map(int, numbers)) < OLDEST_SERVER:
+        oldest = ".".join(map(str, OLDEST_SERVER))
+        raise ConfigurationError(
+            f"the Qdrant server is version {version}", f"upgrade it to {oldest} or newer"
+        )
 
 
 def _make(client: QdrantClient, name: str, dimensions: int) -> None:

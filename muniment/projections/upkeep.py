@@ -270,8 +270,8 @@ class Upkeep:
         if self._catch_up is not None:
             if self._catch_up.generation.number == active.number:
                 return self._catch_up
-            self._catch_up.facts.close()
-            self._catch_up = None
+            old, self._catch_up = self._catch_up, None
+            old.facts.close()
         self._refuse_other_makers(active)
         if self.reached() > 0 and not engine.exists(active.number):
             if not may_rebuild:
@@ -314,13 +314,10 @@ class Upkeep:
             facts = engine.open(begun)
             try:
                 catch_up = CatchUp(self._sources, makers, generation=begun, facts=facts)
-                while catch_up.step():
-                    self._stop_if_closing()
+                self._apply_to_head(catch_up)
                 with self._applying:
                     # Nothing is applied to the old ones now, so these are as far.
-                    while catch_up.step():
-                        pass
-                    facts.flush()
+                    self._apply_to_head(catch_up)
                     active = self._generations.activate(begun.number)
                     catch_up.generation = active
                     self._use(engine, catch_up, makers)
@@ -332,6 +329,13 @@ class Upkeep:
                 engine.drop(begun.number)
             raise
         return active
+
+    def _apply_to_head(self, catch_up: CatchUp) -> None:
+        """Apply what there is now; writers that go on do not keep it from an end."""
+        head = self._sources.ledger.present().head.position
+        while catch_up.reached() < head and catch_up.step():
+            if self._closing.is_set():
+                raise StoreClosedError
 
     def _use(self, engine: Engine, catch_up: CatchUp, makers: Makers) -> None:
         """Search *catch_up* from now on, and let go of every other generation."""
@@ -355,10 +359,6 @@ class Upkeep:
         if self._engine is None:
             self._engine = self._take_engine()
         return self._engine
-
-    def _stop_if_closing(self) -> None:
-        if self._closing.is_set():
-            raise StoreClosedError
 
     def _tell(self) -> None:
         with self._moved:
