@@ -29,6 +29,7 @@ from muniment.recall.embedders import HashingEmbedder, LocalEmbedder
 from muniment.recall.lexicon import TermLexicon
 from muniment.recall.meaning import Meaning
 from muniment.recall.openai_embedder import EmbeddingServer, OpenAIEmbedder
+from muniment.recall.preselection import Preselection
 from muniment.recall.search import Searcher, Tuning
 from muniment.settings import Settings
 
@@ -89,7 +90,9 @@ def open_recall(settings: Settings, ledger: Ledger, timeline: Timeline) -> Recal
     )
     ledger.on_append = upkeep.wake
     return Recall(
-        searcher=Searcher(documents, meaning, tuning),
+        searcher=Searcher(
+            documents, meaning, tuning, Preselection(upkeep, meaning, LEXICON)
+        ),
         meaning=meaning,
         documents=documents,
         vectors=vectors,

@@ -64,6 +64,7 @@ class Asked:
     scopes: tuple[Scope, ...]
     filters: Filters
     recent: tuple[str, ...]
+    is_current: bool
     limit: int
     explain: bool
 
@@ -121,6 +122,7 @@ class SearchingStore(ReadingStore):
             scopes=_scopes(user_id, scope, scopes),
             filters=_filters(narrow, min_confidence),
             recent=_turns(narrow.get("recent_turns", ()), limit=limit_of_text),
+            is_current=as_of is None,
             limit=inputs.count("limit", limit, least=1, most=LIMIT_MAX),
             explain=inputs.flag("explain", explain),
         )
@@ -190,6 +192,8 @@ class SearchingStore(ReadingStore):
         answer = self._recall.searcher.search(
             Question(
                 text=asked.text,
+                position=point.position,
+                is_current=asked.is_current,
                 subjects=[each for each in found if each is not None],
                 as_of=point.as_of,
                 asked_at=point.asked_at,

@@ -107,6 +107,36 @@ class Documents:
                 expired_at=expired_at,
             )
         )
+        return self._documents(subject, found)
+
+    def of_facts(
+        self,
+        subject: Subject,
+        fact_ids: Iterable[str],
+        as_of: AsOf,
+        *,
+        expired_at: Instant,
+    ) -> list[Document]:
+        """Return what *subject* believed of some facts at *as_of*, by fact."""
+        found = [
+            each
+            for fact_id in sorted(fact_ids)
+            if (each := self._timeline.of_fact(fact_id, as_of)) is not None
+            and each.row.subject_ref == subject.ref
+            and (
+                each.row.traits.expires_at is None
+                or expired_at < each.row.traits.expires_at
+            )
+        ]
+        return self._documents(subject, found)
+
+    def clear(self) -> None:
+        """Keep nothing in memory."""
+        with self._lock:
+            self._kept.clear()
+            self._count = 0
+
+    def _documents(self, subject: Subject, found: Sequence[Believed]) -> list[Document]:
         readable = self._ledger.vault.keys(
             subject, {each.said.sealed.key_id for each in found}
         )
@@ -118,12 +148,6 @@ class Documents:
             for each in found
             if each.row.position in opened
         ]
-
-    def clear(self) -> None:
-        """Keep nothing in memory."""
-        with self._lock:
-            self._kept.clear()
-            self._count = 0
 
     def _opened(self, subject: Subject, found: Sequence[Believed]) -> Mapping[int, Opened]:
         with self._lock:

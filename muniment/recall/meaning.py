@@ -106,6 +106,14 @@ class Meaning:
             model=model,
         )
 
+    def vector(self, question: str, model: str) -> Vector | None:
+        """Return the vector of *question* by *model*; ``None`` where it cannot be asked."""
+        embedder = self._embedders.get(model)
+        try:
+            return None if embedder is None else embedder.query(question)
+        except EmbedderUnavailableError:
+            return None
+
     def _in_use(self, recorded_at: Instant) -> Generation:
         found = self._generations.at(recorded_at)
         if found is not None:

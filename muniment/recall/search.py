@@ -3,15 +3,15 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Final
 
 from muniment.domain.time import BEGINNING, AsOf, Instant
 from muniment.ledger.vault import Subject
-from muniment.recall import ranking
+from muniment.recall import legs, ranking
 from muniment.recall.documents import Document, Documents
 from muniment.recall.meaning import Meaning, Nearness
-from muniment.recall.tokens import asked, normal, terms
+from muniment.recall.preselection import FactOf, Preselected, Preselection, Sought
+from muniment.recall.tokens import asked, terms
 
 
 EXACT: Final = "exact"
@@ -36,10 +36,6 @@ _CONFIDENCE: Final = 0.2
 
 _LIKENESS: Final = 0.1
 _DAY_US: Final = 86_400_000_000
-_CONVERSATION_US: Final = 3_600_000_000
-"""Turns that far apart are not of one conversation."""
-
-_SAME_ID, _SAME_TEXT, _PHRASE = 3.0, 2.0, 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,10 +83,14 @@ class Question:
         subjects: Searched together.
         asked_at: The recorded time that was asked for.
         recent: What was said just before, by which the question is widened.
+        position: Of the last event known at *as_of*.
+        is_current: Whether that is now, so that the current facts can be asked.
         limit: At most so many.
     """
 
     text: str
+    position: int
+    is_current: bool
     subjects: Sequence[Subject]
     as_of: AsOf
     asked_at: Instant
@@ -139,34 +139,74 @@ class Searcher:
     Safe to use from many threads.
     """
 
-    def __init__(self, documents: Documents, meaning: Meaning, tuning: Tuning) -> None:
+    def __init__(
+        self,
+        documents: Documents,
+        meaning: Meaning,
+        tuning: Tuning,
+        preselection: Preselection,
+    ) -> None:
         self._documents = documents
         self._meaning = meaning
         self._tuning = tuning
+        self._preselection = preselection
 
     def search(self, question: Question) -> Answer:
         """Return at most *limit* beliefs that answer, best first, ties by fact id."""
+        chosen = self._preselected(question)
         documents = [
             each
             for subject in question.subjects
-            for each in self._documents.of(
-                subject, question.as_of, expired_at=question.asked_at
-            )
+            for each in self._of(subject, question, chosen)
             if each.row.traits.status.value in question.filters.statuses
         ]
         asked_with = "\n".join((*question.recent, question.text))
         nearness = self._meaning.nearness(asked_with, documents, question.asked_at)
         scores = self._scores(question, documents, nearness)
+        if chosen is not None:
+            # How rare a term is among so few says nothing; the engine knows it of all.
+            scores[KEYWORD] = [chosen.keyword.get(_name(each), 0.0) for each in documents]
         allowed = [_passes(each, question.filters) for each in documents]
         ranks = _ranks(scores, allowed)
         hits = self._ordered(question, documents, scores, ranks)
         unserved = {} if nearness.unserved is None else {MEANING: nearness.unserved}
         return Answer(hits=hits, unserved=unserved, model=nearness.model)
 
+    def _preselected(self, question: Question) -> Preselected | None:
+        """Return what the engine finds, where there are too many to rank every one."""
+        filters = question.filters
+        if not question.is_current or not question.subjects:
+            return None
+        return self._preselection.of(
+            Sought(
+                text="\n".join((*question.recent, question.text)),
+                subject_refs=tuple(each.ref for each in question.subjects),
+                position=question.position,
+                valid_at=question.as_of.valid_at,
+                expired_at=question.asked_at,
+                statuses=filters.statuses,
+                categories=filters.categories,
+                attributes=filters.attributes,
+                min_confidence=filters.min_confidence,
+            )
+        )
+
+    def _of(
+        self, subject: Subject, question: Question, chosen: Preselected | None
+    ) -> list[Document]:
+        as_of, expired_at = question.as_of, question.asked_at
+        if chosen is None:
+            return self._documents.of(subject, as_of, expired_at=expired_at)
+        found = chosen.keyword.keys() | chosen.near
+        theirs = {fact_id for ref, fact_id in found if ref == subject.ref}
+        # An id has no terms of the text that it names.
+        theirs.add(question.text.strip())
+        return self._documents.of_facts(subject, theirs, as_of, expired_at=expired_at)
+
     def _scores(
         self, question: Question, documents: Sequence[Document], nearness: Nearness
     ) -> dict[str, list[float]]:
-        before, after = _neighbours(documents)
+        before, after = legs.neighbours(documents)
         wanted, weights = _widened(question, self._tuning.synonyms)
         keyword = ranking.bm25(
             wanted,
@@ -175,12 +215,12 @@ class Searcher:
             weights=weights,
         )
         scores = {
-            EXACT: _exact(question.text, documents),
+            EXACT: legs.exact(question.text, documents),
             KEYWORD: ranking.in_context(keyword, before, after),
-            ENTITY: _entities(question.text, documents),
+            ENTITY: legs.entities(question.text, documents),
         }
         if nearness.cosines is not None:
-            scores[MEANING] = _above_mean(nearness.cosines)
+            scores[MEANING] = legs.above_mean(nearness.cosines)
             scores[CONTEXT] = ranking.in_context(scores[MEANING], before, after)
             unknown = [at for at, each in enumerate(nearness.cosines) if each is None]
             for place in unknown:
@@ -268,6 +308,10 @@ def _passes(document: Document, filters: Filters) -> bool:
     )
 
 
+def _name(document: Document) -> FactOf:
+    return document.subject.ref, document.row.fact_id
+
+
 def _among(value: str | None, wanted: tuple[str, ...] | None) -> bool:
     return wanted is None or value in wanted
 
@@ -298,71 +342,3 @@ def _widened(
         dict.fromkeys(sorted(said.keys() - own - weights.keys()), _RECENT_WEIGHT)
     )
     return [*wanted, *weights], weights
-
-
-def _exact(question: str, documents: Sequence[Document]) -> list[float]:
-    plain, bare = normal(question), question.strip()
-    wanted = set(terms(question))
-    return [
-        _SAME_ID
-        if each.row.fact_id == bare
-        else _SAME_TEXT
-        if each.opened.plain == plain
-        else _PHRASE
-        # A word within another is no phrase: every term has to be there, too.
-        if plain in each.opened.plain and wanted <= each.opened.counts.keys()
-        else 0.0
-        for each in documents
-    ]
-
-
-def _entities(question: str, documents: Sequence[Document]) -> list[float]:
-    wanted = set(terms(question))
-    named = {
-        entity
-        for each in documents
-        for entity in each.opened.entities
-        if entity and wanted.issuperset(entity)
-    }
-    if not named:
-        return [0.0] * len(documents)
-    return ranking.shares(
-        [[entity in each.opened.entities for each in documents] for entity in sorted(named)]
-    )
-
-
-def _above_mean(cosines: Sequence[float | None]) -> list[float]:
-    known = [each for each in cosines if each is not None]
-    mean = sum(known) / len(known) if known else 0.0
-    return [0.0 if each is None else each - mean for each in cosines]
-
-
-def _neighbours(
-    documents: Sequence[Document],
-) -> tuple[list[int | None], list[int | None]]:
-    """
-    Return for each document where the one said just before and just after it stands.
-
-    Only what was drawn from turns of a conversation has neighbours: facts that merely
-    happened to be written one after the other tell nothing of each other.
-    """
-    before: list[int | None] = [None] * len(documents)
-    after: list[int | None] = [None] * len(documents)
-    order = sorted(
-        (place for place, each in enumerate(documents) if _is_of_a_turn(each)),
-        key=lambda place: (documents[place].subject.ref, documents[place].row.position),
-    )
-    for early, late in pairwise(order):
-        if _is_one_conversation(documents[early], documents[late]):
-            before[late], after[early] = early, late
-    return before, after
-
-
-def _is_of_a_turn(document: Document) -> bool:
-    has_turns = bool(document.opened.content.evidence.source_turns)
-    return has_turns and document.row.valid.start != BEGINNING
-
-
-def _is_one_conversation(early: Document, late: Document) -> bool:
-    apart = abs(late.row.valid.start - early.row.valid.start)
-    return early.subject.ref == late.subject.ref and apart <= _CONVERSATION_US
