@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, SecretStr
+from pydantic import Field, PositiveFloat, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
@@ -70,5 +70,5 @@ class Settings(BaseSettings):
     embedding_retries: int = Field(default=2, ge=0, le=20)
     embedding_batch: int = Field(default=64, ge=1, le=2048)
     half_life_days: float = Field(default=180.0, gt=0)
-    half_lives: dict[str, float] = {}
+    half_lives: dict[str, PositiveFloat] = {}
     synonyms: dict[str, list[str]] = {}

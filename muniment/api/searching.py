@@ -156,6 +156,8 @@ class SearchingStore(ReadingStore):
                 raise InvalidValueError("embedder", embedder, expected)
             update = {"embedder": embedder}
             chosen = embedder_of(self._settings.model_copy(update=update))
+        # Before: the new model is in use from the moment the rebuild ends.
+        recall.meaning.know(chosen)
         recall.upkeep.rebuild(Makers(embedder=chosen, lexicon=LEXICON))
         recall.meaning.use(chosen)
         return recall.upkeep.progress()

@@ -58,6 +58,8 @@ class LocalEmbedder:
             ) from error
 
     def passages(self, texts: Sequence[str]) -> Sequence[Vector]:
+        if not texts:
+            return []
         with _ENGINE:
             found = _e5().passage([_embeddable(each) for each in texts])
         return checked(self, found, len(texts))

@@ -75,11 +75,15 @@ class Meaning:
         if embedder is not None:
             self._embedders[embedder.name] = embedder
 
+    def know(self, embedder: Embedder | None) -> None:
+        """Ask *embedder*, too, wherever its model was in use, or will be."""
+        if embedder is not None:
+            self._embedders = {**self._embedders, embedder.name: embedder}
+
     def use(self, embedder: Embedder | None) -> None:
         """Ask *embedder* from now on; the one before stays for searches as of then."""
+        self.know(embedder)
         self.embedder = embedder
-        if embedder is not None:
-            self._embedders[embedder.name] = embedder
 
     def nearness(
         self, question: str, documents: Sequence[Document], recorded_at: Instant

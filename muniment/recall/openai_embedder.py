@@ -86,6 +86,8 @@ class OpenAIEmbedder:
         checked(self, [vector], 1)
 
     def passages(self, texts: Sequence[str]) -> Sequence[Vector]:
+        if not texts:
+            return []
         found = self._raw(texts, self._server.model)
         return checked(self, found, len(texts))
 
