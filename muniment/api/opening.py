@@ -22,7 +22,7 @@ from muniment.errors import (
 from muniment.instants import to_instant
 from muniment.ledger import keys, tables
 from muniment.ledger.database import connect, sqlite_file, writing
-from muniment.ledger.keys import KeyEncryptionKey
+from muniment.ledger.keys import KeyRing
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.memory_recorder import MemoryRecorder
 from muniment.ledger.sql_recorder import SqlRecorder
@@ -120,7 +120,7 @@ def _in_memory(settings: Settings, clock: ClockSource | None) -> OpenLedger:
     vault_url = settings.vault_url or f"sqlite:///{place / VAULT_FILE}"
     key_file = settings.key_file or place / KEY_FILE
     located = settings.model_copy(update={"vault_url": vault_url, "key_file": key_file})
-    recorder = MemoryRecorder(_clock(clock) or system_clock)
+    recorder = MemoryRecorder(_clock(clock) or system_clock, ledger=settings.ledger)
     timeline = MemoryTimeline(recorder)
     ledger = Ledger(recorder, _vault(located, has_ledger=False), timeline, settings.ledger)
     timeline.bind(ledger.mapper)
@@ -179,10 +179,10 @@ def _vault(settings: Settings, *, has_ledger: bool) -> Vault:
             f"the vault at {_shown(url)} is gone, and with it every key: no content can "
             "be read"
         )
-    kek = _key(settings, create=not has_vault)
+    ring = _key_ring(settings, create=not has_vault)
     migrations.upgrade(engine, "vault", lock_timeout=settings.lock_timeout, schema=schema)
     return Vault(
-        engine, ledger=settings.ledger, kek=kek, lock_timeout=settings.lock_timeout
+        engine, ledger=settings.ledger, keys=ring, lock_timeout=settings.lock_timeout
     )
 
 
@@ -197,10 +197,13 @@ def _vault_place(settings: Settings) -> tuple[str, str | None]:
     return f"sqlite:///{file.parent / VAULT_FILE}", None
 
 
-def _key(settings: Settings, *, create: bool) -> KeyEncryptionKey:
+def _key_ring(settings: Settings, *, create: bool) -> KeyRing:
     if settings.key is not None:
-        return keys.from_text(settings.key.get_secret_value(), origin="MUNIMENT_KEY")
-    return keys.from_file(settings.key_file or _default_key_file(settings), create=create)
+        text = settings.key.get_secret_value()
+        return KeyRing(lambda: keys.from_text(text, origin="MUNIMENT_KEY"))
+    path = settings.key_file or _default_key_file(settings)
+    keys.from_file(path, create=create)
+    return KeyRing(lambda: keys.from_file(path, create=False))
 
 
 def _default_key_file(settings: Settings) -> Path:

@@ -85,7 +85,9 @@ def decide(
             valid_to = recorded_at if command.valid_to is None else command.valid_to
             return _if_it_changes(fact, FactEnded(valid_to=valid_to))
         case RetireFact():
-            return _if_it_changes(fact, FactRetired(cause=command.cause))
+            return _if_it_changes(
+                fact, FactRetired(cause=command.cause, survivor=command.survivor)
+            )
         case RestoreFact():
             return _restore(fact)
         case RollBackFact():

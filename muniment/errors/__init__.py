@@ -21,6 +21,7 @@ Every error Muniment raises on purpose.
   + NotFound                    the thing named is not there
     - UnknownFactError
     - UnknownTransactionError
+    - UnknownHoldError
     - FactNotCurrentError       recorded once, but not believed now
     - FactRedactedError         its content was made unreadable for good
     - SubjectErasedError        its subject was erased
@@ -46,6 +47,7 @@ Every error Muniment raises on purpose.
     - NewerSchemaError          an event or a store written by a newer version
     - BrokenSealError           a payload that does not open under its key
     - VaultMismatchError        the vault belongs to another store
+    - TamperedError             what is stored is not what was recorded
     - ProjectionError           a projection does not follow from the ledger
 
 The eight middle classes say what a caller should do and decide the HTTP status
@@ -72,6 +74,7 @@ from muniment.errors.faults import (
     NewerSchemaError,
     ProjectionError,
     StoreClosedError,
+    TamperedError,
     UnknownEventError,
     VaultMismatchError,
 )
@@ -99,6 +102,7 @@ from muniment.errors.missing import (
     StoreNotFoundError,
     SubjectErasedError,
     UnknownFactError,
+    UnknownHoldError,
     UnknownTransactionError,
 )
 from muniment.errors.refused import (
@@ -149,10 +153,12 @@ __all__ = [
     "SubjectErasedError",
     "SubjectFrozenError",
     "SubjectHeldError",
+    "TamperedError",
     "Unavailable",
     "UnknownEventError",
     "UnknownFactError",
     "UnknownFieldError",
+    "UnknownHoldError",
     "UnknownTransactionError",
     "VaultMismatchError",
     "VersionBeyondHeadError",

@@ -79,6 +79,17 @@ class VaultMismatchError(Corruption):
         super().__init__(f"{problem}; put the vault and the key of this store back")
 
 
+class TamperedError(Corruption):
+    """What is stored is not what was recorded."""
+
+    def __init__(self, position: int | None, kind: str, problem: str) -> None:
+        self.position, self.kind, self.problem = position, kind, problem
+        where = "" if position is None else f" at position {position}"
+        super().__init__(
+            f"{kind}{where}: {problem}; stop, keep the files, and see: muniment verify"
+        )
+
+
 class ProjectionError(Corruption):
     """A projection does not follow from the ledger."""
 

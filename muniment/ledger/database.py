@@ -3,7 +3,7 @@
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -197,6 +197,24 @@ def translated(lock_timeout: float) -> Iterator[None]:
         raise DatabaseUnavailableError(problem) from error
 
 
+def scrub(engine: sa.Engine, table_names: Sequence[str]) -> bool:
+    """
+    Overwrite what was deleted from tables; whether it is gone from their files.
+
+    SQLite overwrites what is deleted at once; its log is folded back and cut to nothing,
+    which waits until no reader needs it. PostgreSQL vacuums the tables; its own log goes
+    when it is recycled.
+    """
+    autocommit = engine.execution_options(isolation_level="AUTOCOMMIT")
+    with reading(autocommit) as connection:
+        if connection.dialect.name == "sqlite":
+            busy = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").scalar()
+            return busy == 0
+        for name in table_names:
+            connection.exec_driver_sql(f"VACUUM {name}")
+    return True
+
+
 def _commit(connection: sa.Connection) -> None:
     try:
         connection.commit()
@@ -238,9 +256,9 @@ def _sqlite(url: sa.URL, *, lock_timeout: float, pool_size: int) -> sa.Engine:
 
 
 def _set_up_sqlite(connection: Any, _record: object) -> None:
-    # A larger log before it is folded back: one append touches eight pages, and most of
-    # them again with the next one. FULL makes a commit durable against power loss in WAL mode; secure_delete
-    # overwrites what is deleted, which erasure relies on.
+    # FULL makes a commit durable against power loss in WAL mode. secure_delete
+    # overwrites what is deleted, which erasure relies on. A larger log before it is
+    # folded back: one append touches eight pages, and most of them again with the next.
     for pragma in (
         "journal_mode=WAL",
         "synchronous=FULL",

@@ -9,8 +9,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from muniment.domain.events import Event, FactAsserted, FactCorroborated, FactRevised
+from muniment.domain.events import (
+    Event,
+    FactAsserted,
+    FactCorroborated,
+    FactRevised,
+    SubjectErased,
+)
 from muniment.domain.rollback import Stamp
+from muniment.domain.subject import SubjectState
 from muniment.domain.time import Instant
 from muniment.errors import (
     FutureAsOfError,
@@ -25,6 +32,7 @@ from muniment.ledger.mapper import SealingMapper
 from muniment.ledger.recorder import Append, LedgerRecorder, Present
 from muniment.ledger.records import (
     FACT,
+    SUBJECT,
     DraftEvent,
     Head,
     Origin,
@@ -35,7 +43,8 @@ from muniment.ledger.transaction import (
     FactChange,
     Request,
     Transaction,
-    refuse_if_frozen,
+    refuse_if_bound,
+    state_of,
 )
 from muniment.ledger.vault import Subject, Vault
 
@@ -155,6 +164,11 @@ class Ledger:
         stamped = self.recorder.read_subject(subject.ref, after=after, until=until)
         return self.mapper.opened(stamped, subject)
 
+    def subject_state(self, subject: Subject) -> SubjectState:
+        """Return what binds a subject."""
+        stamped = self.recorder.read_stream(SUBJECT + subject.ref)
+        return state_of(self.mapper.opened(stamped, subject))
+
     def origins(
         self, subject: Subject, events: Sequence[RecordedEvent]
     ) -> dict[int, tuple[TransactionRow, Origin]]:
@@ -180,6 +194,38 @@ class Ledger:
         """Return the stamp of each of *events*."""
         origins = self.origins(subject, events)
         return [_stamp(event, origins[event.tx_id][1]) for event in events]
+
+    def append_tombstone(self, subject_ref: str) -> int:
+        """
+        Say in a ledger restored from a backup that a subject was erased since.
+
+        Returns:
+            The position of the event that says so.
+        """
+        stream = SUBJECT + subject_ref
+        with self.recorder.appending() as append:
+            version = len(append.read_stream(stream)) + 1
+            sealed = self.mapper.unsubjected(
+                SubjectErased(), stream=stream, version=version, subject_ref=subject_ref
+            )
+            head = append.head
+            row = TransactionRow(
+                tx_id=head.tx_id + 1,
+                recorded_at=append.next_time(),
+                first_position=head.position + 1,
+                last_position=head.position + 1,
+                action="erase",
+                subject_ref=subject_ref,
+                idempotency_tag=None,
+                request_tag=None,
+                header=self.mapper.sealed_header(
+                    None,
+                    head.tx_id + 1,
+                    Origin(reason="erased before, said again after a restore"),
+                ),
+            )
+            append.insert(row, [sealed])
+        return row.last_position
 
     def close(self) -> None:
         """Let go of everything; what was committed stays."""
@@ -225,7 +271,7 @@ class Ledger:
                 return earlier
             transaction = Transaction(append, self.vault, self.mapper, subject=subject)
             if not request.passes_freeze:
-                refuse_if_frozen(transaction)
+                refuse_if_bound(transaction)
             request.work(transaction)
         except MunimentError as error:
             # Nothing was inserted yet, so the others in the batch are not touched.
@@ -306,7 +352,9 @@ class Ledger:
             subject_ref=transaction.subject.ref,
             idempotency_tag=self._idempotency_tag(key) if key else None,
             request_tag=self._request_tag(request) if key else None,
-            header=self.mapper.sealed_header(transaction.subject, tx_id, request.origin),
+            header=self.mapper.sealed_header(
+                None if transaction.erases else transaction.subject, tx_id, request.origin
+            ),
         )
 
     def _idempotency_tag(self, key: str) -> bytes:

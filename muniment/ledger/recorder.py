@@ -23,6 +23,7 @@ from eventsourcing.persistence import (
 )
 
 from muniment.domain.time import Instant
+from muniment.ledger.merkle import TreeStore
 from muniment.ledger.records import Head, SealedEvent, StampedEvent, TransactionRow
 
 
@@ -84,6 +85,16 @@ class Append(Protocol):
     def read(self, *, first: int, last: int) -> Sequence[StampedEvent]:
         """Return the events *first* to *last*, with what this block appended."""
 
+    @property
+    def tree(self) -> TreeStore:
+        """The tree over the events, with what this block appended."""
+
+    def last_tree_head(self) -> tuple[int, str] | None:
+        """Return size and signed note of the largest tree head, if there is one."""
+
+    def add_tree_head(self, size: int, note: str) -> None:
+        """Keep a signed tree head; there is none of its size."""
+
     def find_request(self, idempotency_tag: bytes) -> TransactionRow | None:
         """Return the transaction with that idempotency key, if there is one."""
 
@@ -142,6 +153,18 @@ class LedgerRecorder(ProcessRecorder):
     @abstractmethod
     def transaction(self, tx_id: int) -> TransactionRow | None:
         """Return one transaction, if there is one."""
+
+    @abstractmethod
+    def read_transactions(self, *, after: int, limit: int) -> Sequence[TransactionRow]:
+        """Return at most *limit* transactions past number *after*, oldest first."""
+
+    @abstractmethod
+    def tree(self) -> AbstractContextManager[TreeStore]:
+        """Give the tree over the events for as long as the block lasts."""
+
+    @abstractmethod
+    def tree_heads(self) -> Sequence[tuple[int, str]]:
+        """Return size and signed note of every tree head, smallest first."""
 
     @abstractmethod
     def close(self) -> None:

@@ -9,7 +9,9 @@ from muniment.ledger.prepared import Prepared
 _tx, _event = tables.transaction.c, tables.event.c
 _LEDGER = sa.bindparam("ledger", type_=sa.Text)
 
-EVENT_COLUMNS = tuple(column for column in tables.event.columns if column.name != "ledger")
+EVENT_COLUMNS = tuple(
+    column for column in tables.event.columns if column.name not in ("ledger", "leaf")
+)
 """In this order `stamped` takes them."""
 
 _TX_COLUMNS = tuple(each for each in tables.transaction.columns if each.name != "ledger")
@@ -129,4 +131,56 @@ MOVE_CHECKPOINT = Prepared(
         tables.checkpoint.c.projection == sa.bindparam("this_projection", type_=sa.Text),
     )
     .values(position=sa.bindparam("position", type_=sa.BigInteger))
+)
+LEAVES = Prepared(
+    sa.select(_event.leaf)
+    .where(
+        _event.ledger == _LEDGER,
+        _event.position > sa.bindparam("after", type_=sa.BigInteger),
+        _event.position <= sa.bindparam("until", type_=sa.BigInteger),
+    )
+    .order_by(_event.position)
+)
+_tile = tables.tile.c
+NEW_TILE = Prepared(sa.insert(tables.tile))
+TILE = Prepared(
+    sa.select(_tile.root, _tile.hashes).where(
+        _tile.ledger == _LEDGER,
+        _tile.level == sa.bindparam("level", type_=sa.BigInteger),
+        _tile.number == sa.bindparam("number", type_=sa.BigInteger),
+    )
+)
+TILE_ROOTS = Prepared(
+    sa.select(_tile.root)
+    .where(
+        _tile.ledger == _LEDGER,
+        _tile.level == sa.bindparam("level", type_=sa.BigInteger),
+        _tile.number >= sa.bindparam("first", type_=sa.BigInteger),
+        _tile.number < sa.bindparam("end", type_=sa.BigInteger),
+    )
+    .order_by(_tile.number)
+)
+_head = tables.tree_head.c
+NEW_TREE_HEAD = Prepared(sa.insert(tables.tree_head))
+TREE_HEADS = Prepared(
+    sa.select(_head.size, _head.note)
+    .where(
+        _head.ledger == _LEDGER, _head.size >= sa.bindparam("least", type_=sa.BigInteger)
+    )
+    .order_by(_head.size)
+)
+LAST_TREE_HEAD = Prepared(
+    sa.select(_head.size, _head.note)
+    .where(_head.ledger == _LEDGER)
+    .order_by(_head.size.desc())
+    .limit(sa.literal_column("1"))
+)
+TRANSACTIONS_AFTER = Prepared(
+    sa.select(*_TX_COLUMNS)
+    .where(
+        _tx.ledger == _LEDGER,
+        _tx.tx_id > sa.bindparam("after", type_=sa.BigInteger),
+        _tx.tx_id <= sa.bindparam("until", type_=sa.BigInteger),
+    )
+    .order_by(_tx.tx_id)
 )

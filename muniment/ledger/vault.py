@@ -19,49 +19,13 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from muniment.domain.scope import Scope
-from muniment.errors import VaultMismatchError
 from muniment.ledger import sealing
+from muniment.ledger import vault_tables as tables
 from muniment.ledger.database import StandingConnection, writing
-from muniment.ledger.keys import KeyEncryptionKey
+from muniment.ledger.destruction import Destructions
+from muniment.ledger.keys import KeyRing
 from muniment.ledger.prepared import Prepared
 
-
-metadata = sa.MetaData()
-
-_vault = sa.Table(
-    "vault",
-    metadata,
-    sa.Column("vault_id", sa.Text, primary_key=True),
-    sa.Column("kek_id", sa.Text, nullable=False),
-    sa.Column("next_key_id", sa.BigInteger, nullable=False),
-    sa.Column("epoch", sa.BigInteger, nullable=False),
-)
-_ledger_key = sa.Table(
-    "ledger_key",
-    metadata,
-    sa.Column("ledger", sa.Text, primary_key=True),
-    sa.Column("wrapped", sa.LargeBinary, nullable=False),
-)
-_subject_key = sa.Table(
-    "subject_key",
-    metadata,
-    sa.Column("ledger", sa.Text, primary_key=True),
-    sa.Column("subject_ref", sa.Text, primary_key=True),
-    sa.Column("scope_tag", sa.LargeBinary, nullable=False),
-    sa.Column("scope_sealed", sa.LargeBinary, nullable=False),
-    sa.Column("wrapped", sa.LargeBinary, nullable=False),
-    sa.Index("subject_by_scope", "ledger", "scope_tag", unique=True),
-)
-_stream_key = sa.Table(
-    "stream_key",
-    metadata,
-    sa.Column("ledger", sa.Text, primary_key=True),
-    sa.Column("key_id", sa.BigInteger, primary_key=True, autoincrement=False),
-    sa.Column("subject_ref", sa.Text, nullable=False),
-    sa.Column("wrapped", sa.LargeBinary, nullable=False),
-    sa.Index("stream_key_by_subject", "ledger", "subject_ref"),
-    sqlite_with_rowid=False,
-)
 
 _BATCH_MAX = 1024
 _CACHED_MAX = 200_000
@@ -94,12 +58,17 @@ class Vault:
     Safe to use from many threads. What it hands out was durable before. Several
     processes may use one vault; what one destroys, the others refuse from then on.
 
+    Attributes:
+        vault_id: Names the vault; random.
+        ledger_key: What digests and signatures of this ledger are derived from.
+        destructions: Keys that were destroyed, and those that are to be.
+
     Raises:
         VaultMismatchError: If the vault was made with another key-encryption key.
     """
 
     def __init__(
-        self, engine: sa.Engine, *, ledger: str, kek: KeyEncryptionKey, lock_timeout: float
+        self, engine: sa.Engine, *, ledger: str, keys: KeyRing, lock_timeout: float
     ) -> None:
         self._engine = engine
         self._standing = StandingConnection(
@@ -107,7 +76,7 @@ class Vault:
             lock_timeout=lock_timeout,
         )
         self._ledger = ledger
-        self._kek = kek
+        self._keys = keys
         self._lock_timeout = lock_timeout
         self._lock = threading.RLock()
         self._epoch = -1
@@ -115,6 +84,7 @@ class Vault:
         self._by_scope: dict[Scope, Subject] = {}
         self._stream_keys: dict[int, bytes] = {}
         self._spare: dict[str, list[int]] = {}
+        self.destructions = Destructions(engine, ledger=ledger, lock_timeout=lock_timeout)
         self._batch: dict[str, int] = {}
         self.vault_id = self._open_vault()
         self.ledger_key = self._open_ledger_key()
@@ -174,29 +144,35 @@ class Vault:
         self._engine.dispose()
 
     def _open_vault(self) -> str:
-        kek_id = self._kek.kek_id
         with self._making() as connection:
             row = _VAULT.first(connection)
             if row is None:
-                vault_id = os.urandom(8).hex()
+                row = os.urandom(8).hex(), self._keys.ids()[0]
                 _NEW_VAULT.run(
-                    connection, vault_id=vault_id, kek_id=kek_id, next_key_id=1, epoch=0
+                    connection, vault_id=row[0], kek_id=row[1], next_key_id=1, epoch=0
                 )
-                return vault_id
-        if row[1] != kek_id:
-            raise VaultMismatchError(
-                f"the key-encryption key is {kek_id}, the vault was made with {row[1]}"
-            )
+        self._keys.key(row[1])
         return str(row[0])
 
     def _open_ledger_key(self) -> bytes:
         place = f"ledger-key/{self._ledger}".encode()
-        made = self._kek.wrap(sealing.new_key(), place=place)
         with self._making() as connection:
             row = _LEDGER_KEY.first(connection, ledger=self._ledger)
             if row is None:
-                _NEW_LEDGER_KEY.run(connection, ledger=self._ledger, wrapped=made)
-        return self._kek.unwrap(made if row is None else row[0], place=place)
+                row = self._wrapped(connection, sealing.new_key(), place)
+                _NEW_LEDGER_KEY.run(
+                    connection, ledger=self._ledger, kek_id=row[0], wrapped=row[1]
+                )
+        return self._keys.unwrap(row[0], row[1], place=place)
+
+    def _wrapped(
+        self, connection: sa.Connection, key: bytes, place: bytes
+    ) -> tuple[str, bytes]:
+        """Return *key* wrapped by the key the vault goes by now, and the name of that."""
+        row = _VAULT.first(connection)
+        assert row is not None, "the vault was made when it was opened"
+        kek = self._keys.key(row[1])
+        return kek.kek_id, kek.wrap(key, place=place)
 
     @contextmanager
     def _making(self) -> Iterator[sa.Connection]:
@@ -208,18 +184,19 @@ class Vault:
 
     def _make(self, scope: Scope) -> Subject:
         ref, key = os.urandom(10).hex(), sealing.new_key()
-        row = {
-            "ledger": self._ledger,
-            "subject_ref": ref,
-            "scope_tag": self._scope_tag(scope),
-            "scope_sealed": sealing.seal(key, str(scope).encode(), place=self._place(ref)),
-            "wrapped": self._kek.wrap(key, place=self._place(ref)),
-        }
+        place = self._place(ref)
         with writing(self._engine, lock_timeout=self._lock_timeout) as connection:
+            kek_id, wrapped = self._wrapped(connection, key, place)
             # Another process may have made it meanwhile; then its row stands.
             dialect = connection.dialect.name
             (_NEW_SUBJECT_PG if dialect == "postgresql" else _NEW_SUBJECT).run(
-                connection, **row
+                connection,
+                ledger=self._ledger,
+                subject_ref=ref,
+                scope_tag=self._scope_tag(scope),
+                scope_sealed=sealing.seal(key, str(scope).encode(), place=place),
+                kek_id=kek_id,
+                wrapped=wrapped,
             )
         found = self.find(scope)
         assert found is not None, "the subject was made, or another process made it"
@@ -278,11 +255,13 @@ class Vault:
                 self._stream_keys = kept
             self._stream_keys.update(opened)
 
-    def _opened(self, ref: str, wrapped: bytes, scope_sealed: bytes) -> Subject:
+    def _opened(
+        self, ref: str, kek_id: str, wrapped: bytes, scope_sealed: bytes
+    ) -> Subject:
         known = self._subjects.get(ref)
         if known is not None:
             return known
-        key = self._kek.unwrap(wrapped, place=self._place(ref))
+        key = self._keys.unwrap(kek_id, wrapped, place=self._place(ref))
         scope = Scope.parse(
             sealing.unseal(key, scope_sealed, place=self._place(ref)).decode()
         )
@@ -320,32 +299,33 @@ class Vault:
         return f"stream-key/{self._ledger}/{ref}/{key_id}".encode()
 
 
-_EPOCH = Prepared(sa.select(_vault.c.epoch))
-_VAULT = Prepared(sa.select(_vault.c.vault_id, _vault.c.kek_id))
-_NEW_VAULT = Prepared(sa.insert(_vault))
+_v, _l = tables.vault.c, tables.ledger_key.c
+_s, _k = tables.subject_key.c, tables.stream_key.c
+_EPOCH = Prepared(sa.select(_v.epoch))
+_VAULT = Prepared(sa.select(_v.vault_id, _v.kek_id))
+_NEW_VAULT = Prepared(sa.insert(tables.vault))
 _TAKE_KEY_IDS = Prepared(
-    sa.update(_vault)
-    .values(next_key_id=_vault.c.next_key_id + sa.bindparam("count", type_=sa.BigInteger))
-    .returning(_vault.c.next_key_id)
+    sa.update(tables.vault)
+    .values(next_key_id=_v.next_key_id + sa.bindparam("count", type_=sa.BigInteger))
+    .returning(_v.next_key_id)
 )
 _LEDGER_KEY = Prepared(
-    sa.select(_ledger_key.c.wrapped).where(_ledger_key.c.ledger == sa.bindparam("ledger"))
+    sa.select(_l.kek_id, _l.wrapped).where(_l.ledger == sa.bindparam("ledger"))
 )
-_NEW_LEDGER_KEY = Prepared(sa.insert(_ledger_key))
+_NEW_LEDGER_KEY = Prepared(sa.insert(tables.ledger_key))
 _SUBJECT = sa.select(
-    _subject_key.c.subject_ref, _subject_key.c.wrapped, _subject_key.c.scope_sealed
-).where(_subject_key.c.ledger == sa.bindparam("ledger"))
-_BY_SCOPE = Prepared(_SUBJECT.where(_subject_key.c.scope_tag == sa.bindparam("scope_tag")))
-_BY_REF = Prepared(
-    _SUBJECT.where(_subject_key.c.subject_ref == sa.bindparam("subject_ref"))
+    _s.subject_ref,
+    _s.kek_id,
+    _s.wrapped,
+    _s.scope_sealed,
+).where(_s.ledger == sa.bindparam("ledger"))
+_BY_SCOPE = Prepared(_SUBJECT.where(_s.scope_tag == sa.bindparam("scope_tag")))
+_BY_REF = Prepared(_SUBJECT.where(_s.subject_ref == sa.bindparam("subject_ref")))
+_NEW_SUBJECT = Prepared(sqlite.insert(tables.subject_key).on_conflict_do_nothing())
+_NEW_SUBJECT_PG = Prepared(postgresql.insert(tables.subject_key).on_conflict_do_nothing())
+_NEW_STREAM_KEY = Prepared(sa.insert(tables.stream_key))
+_STREAM_KEYS = sa.select(_k.key_id, _k.subject_ref, _k.wrapped).where(
+    _k.ledger == sa.bindparam("ledger")
 )
-_NEW_SUBJECT = Prepared(sqlite.insert(_subject_key).on_conflict_do_nothing())
-_NEW_SUBJECT_PG = Prepared(postgresql.insert(_subject_key).on_conflict_do_nothing())
-_NEW_STREAM_KEY = Prepared(sa.insert(_stream_key))
-_STREAM_KEYS = sa.select(
-    _stream_key.c.key_id, _stream_key.c.subject_ref, _stream_key.c.wrapped
-).where(_stream_key.c.ledger == sa.bindparam("ledger"))
-_KEY = Prepared(_STREAM_KEYS.where(_stream_key.c.key_id == sa.bindparam("key_id")))
-_KEYS_OF = Prepared(
-    _STREAM_KEYS.where(_stream_key.c.subject_ref == sa.bindparam("subject_ref"))
-)
+_KEY = Prepared(_STREAM_KEYS.where(_k.key_id == sa.bindparam("key_id")))
+_KEYS_OF = Prepared(_STREAM_KEYS.where(_k.subject_ref == sa.bindparam("subject_ref")))

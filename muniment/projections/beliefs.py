@@ -14,7 +14,7 @@ from typing import Protocol
 
 import sqlalchemy as sa
 
-from muniment.domain.events import FactAsserted, FactRevised, Traits
+from muniment.domain.events import FactAsserted, FactRedacted, FactRevised, Traits
 from muniment.domain.fact import Belief, FactState, evolve, fold
 from muniment.domain.time import FOREVER, AsOf, Instant, Period
 from muniment.ledger.ledger import InlineProjection
@@ -104,6 +104,15 @@ class Timeline(InlineProjection, Protocol):
     def rows(self) -> Iterable[BeliefRow]:
         """Yield every rectangle, by fact, recorded start and valid start."""
 
+    def purge(self, subject_ref: str) -> int:
+        """Remove every rectangle of an erased subject; return their number."""
+
+    def remaining(self, subject_ref: str) -> int:
+        """Return how many rectangles of a subject there are."""
+
+    def scrub(self) -> bool:
+        """Overwrite what was purged; whether no trace of it is left in our files."""
+
     def rebuild(self) -> int:
         """Replace every rectangle by a fresh fold of the ledger; return their number."""
 
@@ -136,7 +145,14 @@ def rows_of(events: Sequence[RecordedEvent]) -> list[BeliefRow]:
         closed, opened = rows_after(change)
         ends = {each.valid_from: each.recorded_to for each in closed}
         rows = [_closed(row, ends) for row in rows] + opened
+        if redacts(change):
+            rows = [replace(row, content_tag=None) for row in rows]
     return rows
+
+
+def redacts(change: FactChange) -> bool:
+    """Whether a fact is redacted, so that not even a digest of its content may stay."""
+    return any(isinstance(each.event, FactRedacted) for each in change.added)
 
 
 def _closed(row: BeliefRow, ends: Mapping[Instant, Instant]) -> BeliefRow:
@@ -173,5 +189,5 @@ def _row(
         recorded=Period(change.added[0].recorded_at, FOREVER),
         valid=belief.valid,
         traits=fact.said(belief.version).traits,
-        content_tag=said.content_tag,
+        content_tag=None if fact.redacted else said.content_tag,
     )
