@@ -301,6 +301,7 @@ class Receipt:
         fact_ids: The facts it touched, in order.
         facts: What was remembered, one for each item; of a batch alone.
         diff: What it changed; of rollbacks and undos alone.
+        deferred: Whether it waits for a legal hold to be released.
     """
 
     tx_id: int | None
@@ -309,6 +310,7 @@ class Receipt:
     fact_ids: tuple[str, ...]
     facts: tuple[Fact, ...] = ()
     diff: MemoryDiff | None = None
+    deferred: bool = False
 
     def __iter__(self) -> Iterator[Fact]:
         return iter(self.facts)

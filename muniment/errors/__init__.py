@@ -42,6 +42,7 @@ Every error Muniment raises on purpose.
     - LedgerBusyError           the append lock did not come free in time
     - CommitUncertainError      the answer to a commit was lost
     - StoreClosedError
+    - WitnessUnavailableError   a tree head could not be published
   + Corruption                  stored data contradicts itself: stop, never retry
     - UnknownEventError         an event this version cannot read
     - NewerSchemaError          an event or a store written by a newer version
@@ -77,6 +78,7 @@ from muniment.errors.faults import (
     TamperedError,
     UnknownEventError,
     VaultMismatchError,
+    WitnessUnavailableError,
 )
 from muniment.errors.invalid import (
     ConfigurationError,
@@ -163,5 +165,6 @@ __all__ = [
     "VaultMismatchError",
     "VersionBeyondHeadError",
     "VersionConflictError",
+    "WitnessUnavailableError",
     "WriteAsOfError",
 ]

@@ -23,6 +23,17 @@ class LedgerBusyError(Unavailable):
         )
 
 
+class WitnessUnavailableError(Unavailable):
+    """A tree head could not be published."""
+
+    def __init__(self, witness: str, problem: str) -> None:
+        self.witness, self.problem = witness, problem
+        super().__init__(
+            f"the tree head was not published to {witness}: {problem}; it is kept in the "
+            "ledger, publish it again"
+        )
+
+
 class CommitUncertainError(Unavailable):
     """The answer to a commit was lost; it may or may not have been stored."""
 

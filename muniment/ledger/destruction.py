@@ -94,7 +94,7 @@ class Destructions:
             self._move(connection, destruction, Step.KEYS)
         return int(gone)
 
-    def move(self, destruction: Destruction, step: Step, **values: str) -> None:
+    def move(self, destruction: Destruction, step: Step, **values: str | int) -> None:
         """Record that a step is done."""
         with self._writing() as connection:
             self._move(connection, destruction, step, **values)
@@ -132,7 +132,11 @@ class Destructions:
         return writing(self._engine, lock_timeout=self._lock_timeout)
 
     def _move(
-        self, connection: sa.Connection, destruction: Destruction, step: Step, **values: str
+        self,
+        connection: sa.Connection,
+        destruction: Destruction,
+        step: Step,
+        **values: str | int,
     ) -> None:
         connection.execute(
             sa.update(_table).where(self._is(destruction)).values(step=step.value, **values)

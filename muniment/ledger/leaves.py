@@ -1,6 +1,8 @@
 """From what the ledger stores to the leaves of its tree."""
 
-from muniment.ledger.proof import Envelope, leaf_hash, transaction_digest
+import hashlib
+
+from muniment.ledger.proof import Envelope, leaf_hash, packed_envelope, transaction_digest
 from muniment.ledger.records import StampedEvent, TransactionRow
 
 
@@ -39,6 +41,43 @@ def envelope_of(ledger: str, event: StampedEvent, transaction: bytes) -> Envelop
     )
 
 
-def leaf_of(ledger: str, event: StampedEvent, transaction: bytes) -> bytes:
-    """Return the leaf of *event*, with the digest of its transaction."""
-    return leaf_hash(envelope_of(ledger, event, transaction).packed())
+class LeafHasher:
+    """
+    Makes leaves one after another, keeping the hashes of what recurs.
+
+    Args:
+        ledger: Name of the ledger.
+    """
+
+    def __init__(self, ledger: str) -> None:
+        self._ledger = hashlib.sha256(ledger.encode()).digest()
+        self._recurring: dict[str, bytes] = {}
+
+    def leaf(self, event: StampedEvent, transaction: bytes) -> bytes:
+        """Return the leaf of *event*, with the digest of its transaction."""
+        sealed = event.sealed
+        return leaf_hash(
+            packed_envelope(
+                (
+                    event.position,
+                    event.tx_id,
+                    event.recorded_at,
+                    sealed.originator_version,
+                    sealed.key_id,
+                ),
+                (
+                    self._ledger,
+                    hashlib.sha256(str(sealed.originator_id).encode()).digest(),
+                    self._hash_of(sealed.topic),
+                    self._hash_of(sealed.subject_ref),
+                    transaction,
+                    hashlib.sha256(sealed.state).digest(),
+                ),
+            )
+        )
+
+    def _hash_of(self, text: str) -> bytes:
+        known = self._recurring.get(text)
+        if known is None:
+            known = self._recurring[text] = hashlib.sha256(text.encode()).digest()
+        return known

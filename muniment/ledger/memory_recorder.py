@@ -10,7 +10,7 @@ from eventsourcing.persistence import IntegrityError, Tracking
 from muniment.clock import Clock
 from muniment.domain.time import BEGINNING, Instant
 from muniment.ledger import merkle
-from muniment.ledger.leaves import digest_of, leaf_of
+from muniment.ledger.leaves import LeafHasher, digest_of
 from muniment.ledger.merkle import Tile, TreeStore
 from muniment.ledger.recorder import Append, LedgerRecorder, Present
 from muniment.ledger.records import Head, SealedEvent, StampedEvent, TransactionRow
@@ -100,6 +100,13 @@ class MemoryRecorder(LedgerRecorder):
         with self._lock:
             yield self._tree
 
+    def read_with_leaves(
+        self, *, after: int, limit: int
+    ) -> Sequence[tuple[StampedEvent, bytes]]:
+        with self._lock:
+            events = self.read(after=after, limit=limit)
+            return list(zip(events, self._tree.leaves(after, len(events)), strict=True))
+
     def tree_heads(self) -> Sequence[tuple[int, str]]:
         with self._lock:
             return sorted(self._tree_heads.items())
@@ -177,7 +184,8 @@ class _MemoryAppend:
         self._recorder._transactions.append(transaction)  # noqa: SLF001
         self._recorder._events.extend(stamped)  # noqa: SLF001
         digest = digest_of(transaction)
-        self.tree.grow([leaf_of(self._recorder.ledger, each, digest) for each in stamped])
+        hasher = LeafHasher(self._recorder.ledger)
+        self.tree.grow([hasher.leaf(each, digest) for each in stamped])
         return stamped
 
     def read_stream(self, stream: str) -> Sequence[StampedEvent]:

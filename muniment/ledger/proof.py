@@ -95,20 +95,21 @@ class Envelope:
 
     def packed(self) -> bytes:
         """Return it as bytes: 248, whatever the event holds."""
-        return _ENVELOPE.pack(
-            _ENVELOPE_NAME,
-            self.position,
-            self.tx_id,
-            self.recorded_at,
-            self.version,
-            self.key_id,
-            _sha256(self.ledger.encode()),
-            _sha256(self.stream.encode()),
-            _sha256(self.topic.encode()),
-            _sha256(self.subject_ref.encode()),
-            self.transaction,
-            _sha256(self.state),
-        )
+        numbers = self.position, self.tx_id, self.recorded_at, self.version, self.key_id
+        texts = self.ledger, self.stream, self.topic, self.subject_ref
+        named = tuple(_sha256(each.encode()) for each in texts)
+        return packed_envelope(numbers, (*named, self.transaction, _sha256(self.state)))
+
+
+def packed_envelope(numbers: tuple[int, ...], hashes: tuple[bytes, ...]) -> bytes:
+    """
+    Return an envelope as bytes.
+
+    Args:
+        numbers: Position, transaction, recorded time, version, key.
+        hashes: SHA-256 of ledger, stream, topic, subject, transaction and state.
+    """
+    return _ENVELOPE.pack(_ENVELOPE_NAME, *numbers, *hashes)
 
 
 def transaction_digest(fields: Sequence[bytes]) -> bytes:

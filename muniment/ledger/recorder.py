@@ -163,6 +163,12 @@ class LedgerRecorder(ProcessRecorder):
         """Give the tree over the events for as long as the block lasts."""
 
     @abstractmethod
+    def read_with_leaves(
+        self, *, after: int, limit: int
+    ) -> Sequence[tuple[StampedEvent, bytes]]:
+        """Return at most *limit* events past *after*, each with its leaf as stored."""
+
+    @abstractmethod
     def tree_heads(self) -> Sequence[tuple[int, str]]:
         """Return size and signed note of every tree head, smallest first."""
 

@@ -20,7 +20,7 @@ from muniment.domain.time import BEGINNING, Instant
 from muniment.ledger import statements, tables
 from muniment.ledger.bulk import insert_rows
 from muniment.ledger.database import StandingConnection, reading, transaction
-from muniment.ledger.leaves import digest_of, leaf_of
+from muniment.ledger.leaves import LeafHasher, digest_of
 from muniment.ledger.merkle import TreeStore
 from muniment.ledger.prepared import Row
 from muniment.ledger.recorder import Append, LedgerRecorder, Present
@@ -133,9 +133,18 @@ class SqlRecorder(LedgerRecorder):
     def read_transactions(self, *, after: int, limit: int) -> Sequence[TransactionRow]:
         with reading(self.reading_engine) as connection:
             rows = statements.TRANSACTIONS_AFTER.rows(
-                connection, ledger=self.ledger, after=after, until=after + limit
+                connection, ledger=self.ledger, after=after, most=limit
             )
         return [_transaction(row) for row in rows]
+
+    def read_with_leaves(
+        self, *, after: int, limit: int
+    ) -> Sequence[tuple[StampedEvent, bytes]]:
+        with reading(self.reading_engine) as connection:
+            rows = statements.READ_WITH_LEAVES.rows(
+                connection, ledger=self.ledger, after=after, most=limit
+            )
+        return [(stamped(row[:-1]), bytes(row[-1])) for row in rows]
 
     def tree_heads(self) -> Sequence[tuple[int, str]]:
         with reading(self.reading_engine) as connection:
@@ -186,6 +195,7 @@ class _SqlAppend:
         self.connection = connection
         self.head = present.head
         self._ledger = ledger
+        self._hasher = LeafHasher(ledger)
         self._horizon = present.horizon
         self.now = present.now
 
@@ -226,7 +236,7 @@ class _SqlAppend:
         )
         digest = digest_of(transaction)
         rows = [
-            (self._ledger, *_event_row(each), leaf_of(self._ledger, each, digest))
+            (self._ledger, *_event_row(each), self._hasher.leaf(each, digest))
             for each in result
         ]
         insert_rows(self.connection, tables.event, rows)

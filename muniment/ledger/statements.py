@@ -132,6 +132,15 @@ MOVE_CHECKPOINT = Prepared(
     )
     .values(position=sa.bindparam("position", type_=sa.BigInteger))
 )
+READ_WITH_LEAVES = Prepared(
+    sa.select(*EVENT_COLUMNS, _event.leaf)
+    .where(
+        _event.ledger == _LEDGER,
+        _event.position > sa.bindparam("after", type_=sa.BigInteger),
+    )
+    .order_by(_event.position)
+    .limit(sa.bindparam("most", type_=sa.BigInteger))
+)
 LEAVES = Prepared(
     sa.select(_event.leaf)
     .where(
@@ -177,10 +186,7 @@ LAST_TREE_HEAD = Prepared(
 )
 TRANSACTIONS_AFTER = Prepared(
     sa.select(*_TX_COLUMNS)
-    .where(
-        _tx.ledger == _LEDGER,
-        _tx.tx_id > sa.bindparam("after", type_=sa.BigInteger),
-        _tx.tx_id <= sa.bindparam("until", type_=sa.BigInteger),
-    )
+    .where(_tx.ledger == _LEDGER, _tx.tx_id > sa.bindparam("after", type_=sa.BigInteger))
     .order_by(_tx.tx_id)
+    .limit(sa.bindparam("most", type_=sa.BigInteger))
 )

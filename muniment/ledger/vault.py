@@ -115,6 +115,13 @@ class Vault:
             row = _BY_REF.first(connection, ledger=self._ledger, subject_ref=ref)
         return None if row is None else self._opened(*row)
 
+    def subjects(self) -> Iterator[Subject]:
+        """Yield every subject that has a memory."""
+        with self._standing.held() as connection:
+            rows = _ALL_SUBJECTS.rows(connection, ledger=self._ledger)
+        for row in rows:
+            yield self._opened(*row)
+
     def take(self, subject: Subject, count: int) -> list[tuple[int, bytes]]:
         """Return *count* stream keys of *subject* that nothing else will use."""
         with self._lock:
@@ -321,6 +328,7 @@ _SUBJECT = sa.select(
 ).where(_s.ledger == sa.bindparam("ledger"))
 _BY_SCOPE = Prepared(_SUBJECT.where(_s.scope_tag == sa.bindparam("scope_tag")))
 _BY_REF = Prepared(_SUBJECT.where(_s.subject_ref == sa.bindparam("subject_ref")))
+_ALL_SUBJECTS = Prepared(_SUBJECT.order_by(_s.subject_ref))
 _NEW_SUBJECT = Prepared(sqlite.insert(tables.subject_key).on_conflict_do_nothing())
 _NEW_SUBJECT_PG = Prepared(postgresql.insert(tables.subject_key).on_conflict_do_nothing())
 _NEW_STREAM_KEY = Prepared(sa.insert(tables.stream_key))

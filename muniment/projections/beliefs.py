@@ -7,9 +7,9 @@ end. A piece that a later event split off or carried on keeps the position of th
 that said it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, zip_longest
 from typing import Protocol
 
 import sqlalchemy as sa
@@ -113,6 +113,9 @@ class Timeline(InlineProjection, Protocol):
     def scrub(self) -> bool:
         """Overwrite what was purged; whether no trace of it is left in our files."""
 
+    def fresh_rows(self) -> Iterable[list[BeliefRow]]:
+        """Yield, fact by fact in order, the rectangles the ledger adds up to."""
+
     def rebuild(self) -> int:
         """Replace every rectangle by a fresh fold of the ledger; return their number."""
 
@@ -153,6 +156,41 @@ def rows_of(events: Sequence[RecordedEvent]) -> list[BeliefRow]:
 def redacts(change: FactChange) -> bool:
     """Whether a fact is redacted, so that not even a digest of its content may stay."""
     return any(isinstance(each.event, FactRedacted) for each in change.added)
+
+
+def differences(
+    fresh: Iterable[list[BeliefRow]], stored: Iterable[BeliefRow]
+) -> Iterator[tuple[int, str]]:
+    """
+    Yield where stored rectangles are not what the ledger adds up to.
+
+    Args:
+        fresh: Of each fact, in order of fact.
+        stored: In the same order.
+
+    Yields:
+        The position of the event a rectangle rests on, and what is wrong with it.
+    """
+    expected = (row for rows in fresh for row in sorted(rows, key=_key))
+    missing: set[BeliefRow] = set()
+    strange: set[BeliefRow] = set()
+    for one, other in zip_longest(expected, stored):
+        if one == other:
+            continue
+        # Rows shift against each other from the first difference on: what is on both
+        # sides in the end was only shifted.
+        for row, mine, others in ((one, missing, strange), (other, strange, missing)):
+            if row in others:
+                others.discard(row)
+            elif row is not None:
+                mine.add(row)
+    for row in sorted(missing | strange, key=lambda row: (row.position, *_key(row))):
+        problem = "is missing" if row in missing else "does not follow from the ledger"
+        yield row.position, f"a row of fact {row.fact_id}, version {row.version}, {problem}"
+
+
+def _key(row: BeliefRow) -> tuple[str, Instant, Instant]:
+    return row.fact_id, row.recorded.start, row.valid.start
 
 
 def _closed(row: BeliefRow, ends: Mapping[Instant, Instant]) -> BeliefRow:

@@ -100,23 +100,21 @@ class MemoryTimeline:
     def scrub(self) -> bool:
         return True
 
+    def fresh_rows(self) -> Iterator[list[BeliefRow]]:
+        head = self._recorder.present().head
+        events = self._recorder.read(limit=head.position)
+        erased = {e.sealed.subject_ref for e in events if e.sealed.topic == ERASED}
+        streams = {
+            str(each.sealed.originator_id)
+            for each in events
+            if each.sealed.subject_ref not in erased
+        }
+        for stream in sorted(each for each in streams if each.startswith(FACT)):
+            yield rows_of(self._opened(stream))
+
     def rebuild(self) -> int:
-        with self._recorder.appending() as append:
-            events = self._recorder.read(limit=append.head.position)
-            erased = {e.sealed.subject_ref for e in events if e.sealed.topic == ERASED}
-            streams = {
-                str(each.sealed.originator_id)
-                for each in events
-                if each.sealed.subject_ref not in erased
-            }
-            self._rows = {
-                _key(row): row
-                for stream in streams
-                if stream.startswith(FACT)
-                for row in rows_of(
-                    self._mapper.skeletons(self._recorder.read_stream(stream))
-                )
-            }
+        with self._recorder.appending():
+            self._rows = {_key(row): row for rows in self.fresh_rows() for row in rows}
         return len(self._rows)
 
     def _opened(self, stream: str) -> Sequence[RecordedEvent]:

@@ -141,25 +141,27 @@ class SqlTimeline:
             connection = append.connection
             assert connection is not None, "an append of this recorder has a connection"
             _DELETE_ALL.run(connection, ledger=self._ledger)
+            batch: list[tuple[object, ...]] = []
             for rows in self._fresh_rows(connection):
-                insert_rows(connection, tables.belief, rows)
-                count += len(rows)
-        return count
+                batch.extend(_values(self._ledger, row) for row in rows)
+                if len(batch) >= _PAGE:
+                    insert_rows(connection, tables.belief, batch)
+                    count, batch = count + len(batch), []
+            insert_rows(connection, tables.belief, batch)
+        return count + len(batch)
 
-    def _fresh_rows(self, connection: sa.Connection) -> Iterator[list[tuple[object, ...]]]:
-        """Yield the rows that the ledger adds up to, in batches."""
-        batch: list[tuple[object, ...]] = []
+    def fresh_rows(self) -> Iterator[list[BeliefRow]]:
+        with reading(self._recorder.reading_engine) as connection:
+            yield from self._fresh_rows(connection)
+
+    def _fresh_rows(self, connection: sa.Connection) -> Iterator[list[BeliefRow]]:
         erased = {row[0] for row in _ERASED.rows(connection, ledger=self._ledger)}
         for stream in _fact_streams(connection, self._ledger):
             if stream[0].sealed.subject_ref in erased:
                 continue
             subject = self._mapper.subject(stream[0].sealed.subject_ref)
             recorded = self._mapper.opened(stream, subject)
-            batch.extend(_values(self._ledger, row) for row in rows_of(recorded))
-            if len(batch) >= _PAGE:
-                yield batch
-                batch = []
-        yield batch
+            yield rows_of(recorded)
 
 
 def _fact_streams(
