@@ -19,8 +19,17 @@ from muniment.api.answers import (
     RollbackPlan,
     SkippedFact,
 )
+from muniment.api.certificates import (
+    ErasureCertificate,
+    ErasurePlan,
+    ErasureStatus,
+    StoreReport,
+)
+from muniment.api.custody import Verification
+from muniment.api.retaining import Retirement
 from muniment.api.rollbacks import Cause
 from muniment.api.store import MemoryStore
+from muniment.domain.policy import RetentionRule
 from muniment.domain.scope import Scope
 from muniment.errors import MunimentError
 from muniment.settings import Settings
@@ -30,6 +39,9 @@ __all__ = [
     "BlameEntry",
     "Cause",
     "DiffEntry",
+    "ErasureCertificate",
+    "ErasurePlan",
+    "ErasureStatus",
     "Fact",
     "FactHistory",
     "FactVersion",
@@ -41,8 +53,12 @@ __all__ = [
     "Page",
     "PlannedConflict",
     "Receipt",
+    "RetentionRule",
+    "Retirement",
     "RollbackPlan",
     "Scope",
     "Settings",
     "SkippedFact",
+    "StoreReport",
+    "Verification",
 ]

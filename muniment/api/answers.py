@@ -302,6 +302,7 @@ class Receipt:
         facts: What was remembered, one for each item; of a batch alone.
         diff: What it changed; of rollbacks and undos alone.
         deferred: Whether it waits for a legal hold to be released.
+        hold_id: The hold it placed; of ``place_hold`` alone.
     """
 
     tx_id: int | None
@@ -311,6 +312,7 @@ class Receipt:
     facts: tuple[Fact, ...] = ()
     diff: MemoryDiff | None = None
     deferred: bool = False
+    hold_id: str | None = None
 
     def __iter__(self) -> Iterator[Fact]:
         return iter(self.facts)

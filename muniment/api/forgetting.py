@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from muniment.api.answers import Receipt
 from muniment.api.certificates import (
@@ -60,8 +61,8 @@ class Forgetter:
 
         committed = self._transact("redact", origin, work, fact_id=fact_id)
         self.resume()
-        waits = any(isinstance(each.event, RedactionDeferred) for each in committed.events)
-        return replace(receipt(committed), deferred=waits)
+        kinds = {type(each.event) for each in committed.events}
+        return replace(receipt(committed), deferred=RedactionDeferred in kinds)
 
     def erase(self, scope: Scope, origin: Origin) -> ErasureCertificate:
         """Erase a subject, now or when no hold binds it; erasing again changes nothing."""

@@ -11,6 +11,7 @@ from muniment.api import showing
 from muniment.api.answers import DiffEntry, Fact, FactVersion, MemoryDiff
 from muniment.domain.fact import touched
 from muniment.domain.scope import Scope
+from muniment.domain.subject import SubjectState
 from muniment.domain.time import AsOf, Instant, Period
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.records import RecordedEvent, fact_event
@@ -117,6 +118,28 @@ class Lookup:
         return [
             (showing.fact(subject, event, each.row.valid), each.row)
             for event, each in zip(said, found, strict=True)
+        ]
+
+    def usable_facts(
+        self,
+        scope: Scope,
+        point: Point,
+        *,
+        category: str | None,
+        after: tuple[Instant, str] | None,
+        limit: int,
+    ) -> list[tuple[Fact, BeliefRow]]:
+        """Return what may be used now: what `facts` does, but for what is restricted."""
+        subject = self.ledger.vault.find(scope)
+        state = self.ledger.subject_state(subject) if subject else SubjectState()
+        if state.erasure_deferred:
+            return []
+        return [
+            (fact, row)
+            for fact, row in self.facts(
+                scope, point, category=category, after=after, limit=limit
+            )
+            if not state.restricts(fact.fact_id)
         ]
 
     def fact(self, fact_id: str, point: Point) -> tuple[Fact, BeliefRow] | None:

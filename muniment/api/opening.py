@@ -14,6 +14,7 @@ from muniment import migrations
 from muniment.clock import Clock, system_clock
 from muniment.domain.time import BEGINNING, Instant
 from muniment.errors import (
+    ConfigurationError,
     InvalidValueError,
     NotAStoreError,
     StoreNotFoundError,
@@ -204,6 +205,25 @@ def _key_ring(settings: Settings, *, create: bool) -> KeyRing:
     path = settings.key_file or _default_key_file(settings)
     keys.from_file(path, create=create)
     return KeyRing(lambda: keys.from_file(path, create=False))
+
+
+def rotate_key(settings: Settings, vault: Vault, progress: Callable[[int], None]) -> int:
+    """Replace the key-encryption key of *vault*; see `MemoryStore.rotate_key`."""
+    if settings.key is not None:
+        known = vault.keys_at_hand()
+        if len(known) == 1:
+            raise ConfigurationError(
+                "MUNIMENT_KEY names one key", "name the old key and a new one, with a comma"
+            )
+        return vault.rotate(known[-1], progress=progress)
+    path = settings.key_file or _default_key_file(settings)
+    held = keys.from_file(path, create=False)
+    if len(held) == 1:
+        held = (*held, keys.new_key())
+        keys.to_file(path, held)
+    done = vault.rotate(held[-1].kek_id, progress=progress)
+    keys.to_file(path, held[-1:])
+    return done
 
 
 def _default_key_file(settings: Settings) -> Path:

@@ -107,7 +107,7 @@ class ReadingStore:
         if cursor is not None:
             last = cursors.read(cursor, query=query, key=self._cursor_key)
         point = self._lookup.now() if last is None else _point_of(last)
-        facts = self._lookup.facts(
+        facts = self._lookup.usable_facts(
             whose, point, category=category, after=_after(last), limit=limit + 1
         )
         more = len(facts) > limit

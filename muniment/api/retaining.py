@@ -79,9 +79,8 @@ class Retainer:
         state = self._ledger.subject_state(subject)
         if state.frozen or state.erased:
             return
-        for fact_id, events in showing.by_fact(
-            self._ledger.subject_events(subject)
-        ).items():
+        streams = showing.by_fact(self._ledger.subject_events(subject))
+        for fact_id, events in streams.items():
             held = bool(state.holds_on(fact_id))
             fact = _retained(fact_id, events, now, held=held)
             cause = retirement(fact, self._rules, now=now) if fact else None

@@ -7,11 +7,18 @@ from typing import Self, Unpack
 
 from muniment.api import inputs
 from muniment.api.answers import Receipt, RollbackPlan
+from muniment.api.custody import CustodialStore
 from muniment.api.fields import By
-from muniment.api.opening import ClockSource, OpenLedger, open_ledger, settings_for
+from muniment.api.forgetting import Forgetter
+from muniment.api.opening import (
+    ClockSource,
+    OpenLedger,
+    open_ledger,
+    rotate_key,
+    settings_for,
+)
 from muniment.api.rollbacks import Cause, OnConflict, Planner
 from muniment.api.verbs import verb, write_verb
-from muniment.api.writing import WritingStore
 from muniment.domain.scope import Scope
 from muniment.errors import InvalidValueError, PlanOutdatedError
 from muniment.instants import Time, to_instant
@@ -23,7 +30,7 @@ _ATTEMPTS = 5
 """How often a rollback that nobody has looked at is planned anew before it gives up."""
 
 
-class MemoryStore(WritingStore):
+class MemoryStore(CustodialStore):
     """
     What agents remember of people, at every moment it was remembered.
 
@@ -63,7 +70,10 @@ class MemoryStore(WritingStore):
             NewerSchemaError: If a newer version of Muniment wrote it.
         """
         settings = settings_for(target)
-        return cls(open_ledger(settings, clock=clock, create=create), settings)
+        store = cls(open_ledger(settings, clock=clock, create=create), settings)
+        # Before anything is read: a process may have died, or a backup been restored.
+        Forgetter(store._lookup).resume()
+        return store
 
     def close(self) -> None:
         """Let go of connections and keys; what was written stays."""
@@ -268,6 +278,25 @@ class MemoryStore(WritingStore):
             lambda planner: planner.undo(tx_id), inputs.origin(by), on_conflict
         )
 
+    def rotate_key(self, *, progress: Callable[[int], None] | None = None) -> int:
+        """
+        Replace the key-encryption key while the store is in use.
+
+        With a key file, a new key is made, put beside the old one, and is alone in the
+        file at the end. With ``MUNIMENT_KEY``, name the old and the new key there first,
+        and the new one alone afterwards. A rotation that was interrupted goes on.
+
+        Args:
+            progress: Told how many keys are wrapped anew.
+
+        Returns:
+            How many keys were wrapped anew.
+
+        Raises:
+            ConfigurationError: If the environment names no second key.
+        """
+        return rotate_key(self._settings, self._ledger.vault, progress or _silent)
+
     def rebuild(self) -> int:
         """
         Replace the timeline by a fresh fold of the ledger; writers wait meanwhile.
@@ -292,6 +321,10 @@ class MemoryStore(WritingStore):
                 if attempt == _ATTEMPTS - 1:
                     raise
         raise AssertionError("the last attempt returns or raises")
+
+
+def _silent(_done: int) -> None:
+    """Tell nobody."""
 
 
 def _plan_fact(

@@ -12,10 +12,11 @@ from muniment.domain.commands import (
     CorroborateFact,
     FactCommand,
     RememberFact,
+    RetireFact,
     SubjectCommand,
 )
 from muniment.domain.decision import decide, is_repeat
-from muniment.domain.events import FactAsserted, FactRevised
+from muniment.domain.events import FactAsserted, FactRevised, RetireCause
 from muniment.domain.scope import Scope
 from muniment.instants import moment
 from muniment.ledger.ids import new_fact_id
@@ -90,6 +91,31 @@ class Transactor:
             )
         )
 
+    def merge(self, fact_id: str, survivor: str, origin: Origin) -> Committed:
+        """Retire one fact in favour of another of the same subject."""
+        command = RetireFact(
+            cause=RetireCause.MERGED, expected_version=None, survivor=survivor
+        )
+
+        def work(transaction: Transaction) -> None:
+            transaction.fact(survivor)
+            fact = transaction.fact(fact_id)
+            recorded_at = transaction.recorded_at
+            transaction.add(
+                fact_id, decide(command, fact_id, fact, recorded_at=recorded_at)
+            )
+
+        return self.ledger.transact(
+            Request(
+                action="merge",
+                origin=origin,
+                scope=None,
+                fact_id=fact_id,
+                body=_body(origin, command=command),
+                work=work,
+            )
+        )
+
     def bind(
         self, scope: Scope, command: SubjectCommand, origin: Origin, *, action: str
     ) -> Committed:
@@ -156,6 +182,12 @@ def _corroborated(
             transaction.add(fact_id, decide(again, fact_id, fact, recorded_at=recorded_at))
             return True
     return False
+
+
+def _decided(transaction: Transaction, fact_id: str, command: FactCommand) -> None:
+    """Collect what *command* makes of a fact."""
+    fact, recorded_at = transaction.fact(fact_id), transaction.recorded_at
+    transaction.add(fact_id, decide(command, fact_id, fact, recorded_at=recorded_at))
 
 
 def _asserted(transaction: Transaction, command: RememberFact) -> str:

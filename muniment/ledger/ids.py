@@ -1,4 +1,4 @@
-"""Names for new facts: ULIDs, so that facts made together lie together on disk."""
+"""Names for new facts and holds. Facts made together lie together on disk."""
 
 import os
 from typing import Final
@@ -24,3 +24,8 @@ def new_fact_id(recorded_at: Instant) -> str:
     )
     digits = [_ALPHABET[number >> shift & 31] for shift in range(5 * (_LENGTH - 1), -1, -5)]
     return "".join(digits)
+
+
+def new_hold_id() -> str:
+    """Return a name no legal hold has: 16 characters after ``hold-``."""
+    return f"hold-{os.urandom(8).hex()}"

@@ -7,6 +7,7 @@ only then the old key is let go. A rotation that was interrupted goes on where i
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -58,10 +59,10 @@ def _batch(
     ring: KeyRing,
     kek_id: str,
     table: sa.Table,
-    place: Callable[[sa.Row[tuple[object, ...]]], str],
+    place: Callable[[Any], str],
     lock_timeout: float,
 ) -> int:
-    keys = [column for column in table.primary_key.columns]
+    keys = list(table.primary_key.columns)
     query = sa.select(*keys, table.c.kek_id, table.c.wrapped)
     with writing(engine, lock_timeout=lock_timeout) as connection:
         rows = connection.execute(query.where(table.c.kek_id != kek_id).limit(_BATCH)).all()

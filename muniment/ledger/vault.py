@@ -11,7 +11,7 @@ so a write seldom costs a second commit.
 
 import os
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -19,7 +19,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from muniment.domain.scope import Scope
-from muniment.ledger import sealing
+from muniment.ledger import rotation, sealing
 from muniment.ledger import vault_tables as tables
 from muniment.ledger.database import StandingConnection, writing
 from muniment.ledger.destruction import Destructions
@@ -114,6 +114,31 @@ class Vault:
                 return known
             row = _BY_REF.first(connection, ledger=self._ledger, subject_ref=ref)
         return None if row is None else self._opened(*row)
+
+    def keys_at_hand(self) -> tuple[str, ...]:
+        """Return the names of the key-encryption keys at hand, in the order given."""
+        return self._keys.ids()
+
+    def rotate(self, kek_id: str, *, progress: Callable[[int], None]) -> int:
+        """
+        Go by another key-encryption key, and wrap again what others wrapped.
+
+        Args:
+            kek_id: Of the new key; every process finds it beside the old one.
+            progress: Told how many keys are wrapped anew.
+
+        Returns:
+            How many keys were wrapped anew.
+        """
+        self._keys.key(kek_id)
+        rotation.go_by(self._engine, kek_id, lock_timeout=self._lock_timeout)
+        return rotation.wrap_again(
+            self._engine,
+            self._keys,
+            kek_id,
+            lock_timeout=self._lock_timeout,
+            progress=progress,
+        )
 
     def subjects(self) -> Iterator[Subject]:
         """Yield every subject that has a memory."""

@@ -156,11 +156,8 @@ class LedgerCheck:
         """Yield what is wrong with a transaction and the places of its events."""
         at = self._last_position + 1
         if row is _NO_TRANSACTION:
-            yield Finding(
-                position=events[0][0].position,
-                kind="extra",
-                problem="no transaction has it",
-            )
+            at = events[0][0].position
+            yield Finding(position=at, kind="extra", problem="no transaction has it")
             return
         if row.tx_id != self._last_tx + 1:
             problem = f"transaction {self._last_tx + 1} is gone"
