@@ -65,6 +65,16 @@ class MemoryStore(WritingStore):
         settings = settings_for(target)
         return cls(open_ledger(settings, clock=clock, create=create), settings)
 
+    @property
+    def place(self) -> str:
+        """The directory or URL it was opened at, without a password."""
+        return self._place
+
+    @property
+    def settings(self) -> Settings:
+        """What it was opened with."""
+        return self._settings
+
     def close(self) -> None:
         """Let go of connections and keys; what was written stays."""
         if self._open_lookup is not None:
