@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from urllib.parse import quote
 
 import sqlalchemy as sa
 
@@ -70,7 +71,9 @@ def settings_for(target: Settings | Path | str | None) -> Settings:
         case str() if "://" in target:
             return Settings(database_url=target)
         case str() | Path():
-            return Settings(database_url=f"sqlite:///{Path(target) / LEDGER_FILE}")
+            # A name may hold what means something else in a URL, such as `?`.
+            file = quote(str(Path(target) / LEDGER_FILE))
+            return Settings(database_url=f"sqlite:///{file}")
         case _:
             raise InvalidValueError("target", target, "a directory, a URL or Settings")
 
@@ -105,7 +108,7 @@ def open_ledger(
     source = _clock(clock)
     if source is None and engine.dialect.name == "sqlite":
         source = system_clock
-    _enrol(engine, settings, vault)
+    _enrol(engine, settings, vault, create=create)
     recorder = SqlRecorder(
         engine, ledger=settings.ledger, clock=source, lock_timeout=settings.lock_timeout
     )
@@ -237,12 +240,15 @@ def _default_key_file(settings: Settings) -> Path:
     return Path(home) / "muniment" / "keys" / f"{place.database}-{digest}"
 
 
-def _enrol(engine: sa.Engine, settings: Settings, vault: Vault) -> None:
+def _enrol(engine: sa.Engine, settings: Settings, vault: Vault, *, create: bool) -> None:
     """Make the row of this ledger, or see that it belongs to this vault."""
     ours = tables.ledger.c.ledger == settings.ledger
     query = sa.select(tables.ledger.c.vault_id).where(ours)
     with engine.connect() as connection:
         vault_id = connection.execute(query).scalar()
+    if vault_id is None and not create:
+        place = f"{_shown(settings.database_url)}, ledger {settings.ledger}"
+        raise StoreNotFoundError(place)
     if vault_id is None:
         with writing(engine, lock_timeout=settings.lock_timeout) as connection:
             if connection.dialect.name == "postgresql":

@@ -75,6 +75,16 @@ class MemoryStore(CustodialStore):
         Forgetter(store._lookup).resume()
         return store
 
+    @property
+    def place(self) -> str:
+        """The directory or URL it was opened at, without a password."""
+        return self._place
+
+    @property
+    def settings(self) -> Settings:
+        """What it was opened with."""
+        return self._settings
+
     def close(self) -> None:
         """Let go of connections and keys; what was written stays."""
         if self._open_lookup is not None:

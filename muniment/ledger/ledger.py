@@ -140,8 +140,10 @@ class Ledger:
             with self.recorder.appending() as append:
                 if recorded_at > append.now:
                     raise FutureAsOfError(recorded_at, append.now)
-                append.promise(recorded_at)
-                return append.head
+                if recorded_at >= append.head.recorded_at:
+                    append.promise(recorded_at)
+                    return append.head
+                # While this waited for the lock, others were recorded after that time.
         return self.recorder.head_at(recorded_at)
 
     def fact(self, fact_id: str) -> tuple[Subject, tuple[RecordedEvent, ...]]:
