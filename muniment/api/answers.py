@@ -101,6 +101,9 @@ class FactVersion:
         content: What it says; ``None`` when it says nothing, or was redacted.
         valid_from: For when it says so; ``None`` where it says nothing of that.
         valid_to: Until when, exclusive; of an ``ended`` version, when it ended.
+        confidence: How sure it was said, 0 to 1; ``None`` where it says nothing.
+        metadata: The caller's own fields that came with it.
+        claimed_at: When an imported statement says it was recorded elsewhere.
         restores: The version it brings back, if it does.
     """
 
@@ -120,6 +123,9 @@ class FactVersion:
     source: str | None
     session_id: str | None
     source_turns: tuple[str, ...]
+    confidence: float | None
+    metadata: Mapping[str, Json] = field(hash=False)
+    claimed_at: datetime | None
     restores: int | None
 
 
@@ -357,6 +363,7 @@ class RollbackPlan:
         skipped: Facts left as they are, such as redacted ones.
         conflicts: Facts that would need ``on_conflict`` to be decided.
         position: Where the ledger stood; applied only while the subject has not moved.
+        recorded_at: When it was made.
         scope: Whose memory.
         action: ``rollback`` or ``undo``.
         moves: The events that would be appended.
@@ -366,6 +373,7 @@ class RollbackPlan:
     skipped: tuple[SkippedFact, ...]
     conflicts: tuple[PlannedConflict, ...]
     position: int
+    recorded_at: datetime
     scope: Scope
     action: str
     moves: Moves = field(repr=False)

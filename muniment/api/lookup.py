@@ -12,7 +12,7 @@ from muniment.api.answers import DiffEntry, Fact, FactVersion, MemoryDiff
 from muniment.domain.fact import touched
 from muniment.domain.scope import Scope
 from muniment.domain.subject import SubjectState
-from muniment.domain.time import AsOf, Instant, Period
+from muniment.domain.time import BEGINNING, AsOf, Instant, Period
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.records import RecordedEvent, fact_event
 from muniment.ledger.vault import Subject
@@ -33,6 +33,12 @@ class Point:
     as_of: AsOf
     asked_at: Instant
     position: int
+
+    @property
+    def known_at(self) -> Instant:
+        """When the last of what was known then was recorded; asking again gives it."""
+        recorded_at = self.as_of.recorded_at
+        return self.asked_at if recorded_at == BEGINNING else recorded_at
 
 
 class Lookup:

@@ -4,6 +4,7 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -99,12 +100,24 @@ def open_ledger(
     if settings.database_url == _MEMORY:
         return _in_memory(settings, clock)
     _check_place(settings.database_url, create=create)
+    with ExitStack() as undone:
+        opened = _open(settings, clock, create=create, undone=undone)
+        undone.pop_all()
+        return opened
+
+
+def _open(
+    settings: Settings, clock: ClockSource | None, *, create: bool, undone: ExitStack
+) -> OpenLedger:
+    """Open what *settings* names; *undone* lets go of it again if that fails."""
     engine = _connected(settings.database_url, settings, schema=None)
+    undone.callback(engine.dispose)
     has_ledger = migrations.exists(engine)
     if not has_ledger and not create:
         raise StoreNotFoundError(_shown(settings.database_url))
     migrations.upgrade(engine, "ledger", lock_timeout=settings.lock_timeout)
     vault = _vault(settings, has_ledger=has_ledger)
+    undone.callback(vault.close)
     source = _clock(clock)
     if source is None and engine.dialect.name == "sqlite":
         source = system_clock
@@ -173,21 +186,24 @@ def _ours(file: Path) -> frozenset[str]:
 
 def _vault(settings: Settings, *, has_ledger: bool) -> Vault:
     url, schema = _vault_place(settings)
-    engine = _connected(url, settings, schema=schema)
     file = sqlite_file(url)
     if file is not None:
         file.parent.mkdir(parents=True, exist_ok=True)
-    has_vault = migrations.exists(engine)
-    if has_ledger and not has_vault:
-        raise VaultMismatchError(
-            f"the vault at {_shown(url)} is gone, and with it every key: no content can "
-            "be read"
-        )
-    ring = _key_ring(settings, create=not has_vault)
-    migrations.upgrade(engine, "vault", lock_timeout=settings.lock_timeout, schema=schema)
-    return Vault(
-        engine, ledger=settings.ledger, keys=ring, lock_timeout=settings.lock_timeout
-    )
+    with ExitStack() as undone:
+        engine = _connected(url, settings, schema=schema)
+        undone.callback(engine.dispose)
+        has_vault = migrations.exists(engine)
+        if has_ledger and not has_vault:
+            raise VaultMismatchError(
+                f"the vault at {_shown(url)} is gone, and with it every key: no content "
+                "can be read"
+            )
+        ring = _key_ring(settings, create=not has_vault)
+        timeout = settings.lock_timeout
+        migrations.upgrade(engine, "vault", lock_timeout=timeout, schema=schema)
+        vault = Vault(engine, ledger=settings.ledger, keys=ring, lock_timeout=timeout)
+        undone.pop_all()
+    return vault
 
 
 def _vault_place(settings: Settings) -> tuple[str, str | None]:
@@ -246,6 +262,9 @@ def _enrol(engine: sa.Engine, settings: Settings, vault: Vault, *, create: bool)
     query = sa.select(tables.ledger.c.vault_id).where(ours)
     with engine.connect() as connection:
         vault_id = connection.execute(query).scalar()
+        key_mark = connection.execute(
+            sa.select(tables.ledger.c.key_mark).where(ours)
+        ).scalar()
     if vault_id is None and not create:
         place = f"{_shown(settings.database_url)}, ledger {settings.ledger}"
         raise StoreNotFoundError(place)
@@ -261,11 +280,17 @@ def _enrol(engine: sa.Engine, settings: Settings, vault: Vault, *, create: bool)
                     "created_at_us": system_clock(),
                     "vault_id": vault_id,
                     "horizon_us": BEGINNING,
+                    "key_mark": 0,
                 }
                 connection.execute(sa.insert(tables.ledger), row)
     if vault_id != vault.vault_id:
         raise VaultMismatchError(
             f"ledger {settings.ledger} belongs to vault {vault_id}, not {vault.vault_id}"
+        )
+    if key_mark is not None and key_mark >= vault.next_key_id():
+        raise VaultMismatchError(
+            f"the vault is older than ledger {settings.ledger}: keys up to {key_mark} are "
+            "missing, a backup of it was restored alone"
         )
 
 

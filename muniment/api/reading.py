@@ -20,7 +20,7 @@ from muniment.domain.events import FactRestored, FactRolledBack
 from muniment.domain.fact import FactState
 from muniment.domain.scope import Scope
 from muniment.domain.time import AsOf, Instant
-from muniment.errors import FactNotCurrentError, StoreClosedError
+from muniment.errors import FactNotCurrentError, StoreClosedError, UnknownFactError
 from muniment.instants import Time, moment, to_instant
 from muniment.ledger import sealing
 from muniment.ledger.ledger import Ledger
@@ -116,7 +116,7 @@ class ReadingStore:
             items=tuple(fact for fact, _ in page),
             next_cursor=self._cursor(page[-1][1], point, query) if more else None,
             position=point.position,
-            recorded_at=moment(point.asked_at),
+            recorded_at=moment(point.known_at),
             valid_at=moment(point.as_of.valid_at),
         )
 
@@ -158,8 +158,13 @@ class ReadingStore:
         Raises:
             UnknownFactError: If it was never recorded, or its subject was erased.
         """
-        subject, events = self._ledger.fact(inputs.name("fact_id", fact_id))
-        current = self._lookup.fact(fact_id, self._lookup.now())
+        inputs.name("fact_id", fact_id)
+        point = self._lookup.now()
+        subject, every = self._ledger.fact(fact_id)
+        events = [each for each in every if each.position <= point.position]
+        if not events:
+            raise UnknownFactError(fact_id)
+        current = self._lookup.fact(fact_id, point)
         return FactHistory(
             fact_id=fact_id,
             scope=subject.scope,

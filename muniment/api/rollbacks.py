@@ -9,6 +9,7 @@ from muniment.api.answers import (
     DiffEntry,
     Fact,
     FactVersion,
+    MemoryDiff,
     PlannedConflict,
     Receipt,
     RollbackPlan,
@@ -27,7 +28,7 @@ from muniment.errors import (
     RollbackConflictError,
     UnknownTransactionError,
 )
-from muniment.instants import Time, to_instant
+from muniment.instants import Time, moment, to_instant
 from muniment.ledger.ledger import Committed, Ledger
 from muniment.ledger.records import Origin, RecordedEvent, fact_event
 from muniment.ledger.transaction import Request, Transaction
@@ -133,16 +134,30 @@ class Planner:
         return self.without(subject.scope, CausedBy(tx_id=tx_id), action="undo")
 
     def apply(
-        self, plan: RollbackPlan, origin: Origin, *, on_conflict: OnConflict
+        self,
+        plan: RollbackPlan,
+        origin: Origin,
+        *,
+        on_conflict: OnConflict,
+        asked: Mapping[str, object] | None = None,
     ) -> Receipt:
         """
         Append what *plan* says, in one transaction.
+
+        Args:
+            plan: What to do.
+            origin: Who asks for it, and why.
+            on_conflict: What to do about conflicts.
+            asked: What the caller asked for, where that was no plan: a repeat of it is
+                answered as the first time, whatever would be planned now.
 
         Raises:
             RollbackConflictError: If there are conflicts, and none is decided.
             PlanOutdatedError: If the subject changed after the plan was made.
         """
         moves = _decided(plan, on_conflict)
+        if self._ledger.vault.find(plan.scope) is None:
+            return _nothing(plan)
 
         def work(transaction: Transaction) -> None:
             moved_at = transaction.moved_at()
@@ -151,35 +166,42 @@ class Planner:
             for move in moves:
                 transaction.add(move.fact_id, move.events)
 
-        body = {"position": plan.position, "facts": [move.fact_id for move in moves]}
+        planned = {"position": plan.position, "facts": [each.fact_id for each in moves]}
         committed = self._ledger.transact(
             Request(
                 action=plan.action,
                 origin=origin,
                 scope=plan.scope,
                 fact_id=None,
-                body=body,
+                body={**(asked or planned), "on_conflict": on_conflict},
                 work=work,
             )
         )
-        return self._receipt(plan, committed, on_conflict)
+        return replace(receipt(committed), diff=self._made(committed))
 
-    def _receipt(
-        self, plan: RollbackPlan, committed: Committed, on_conflict: OnConflict
-    ) -> Receipt:
+    def _made(self, committed: Committed) -> MemoryDiff:
+        """Return the diff that a rollback made, from what it appended."""
+        made = showing.by_fact(committed.events)
         origins = self._ledger.origins(committed.subject, committed.events)
-        made: dict[str, list[FactVersion]] = {}
-        for event in committed.events:
-            made.setdefault(event.fact_id, []).append(showing.version(event, origins))
-        forced = plan.conflicts if on_conflict == "force" else ()
-        planned = [*plan.diff.added, *plan.diff.removed, *plan.diff.changed]
-        planned += [each.forced for each in forced if each.forced is not None]
-        entries = [
-            replace(each, causes=tuple(made.get(each.fact_id, ())))
-            for each in sorted(planned, key=lambda each: each.fact_id)
-        ]
-        diff = diff_of(entries, plan.position, committed.position)
-        return replace(receipt(committed), diff=diff)
+        now = committed.recorded_at
+        entries = []
+        for fact_id, appended in sorted(made.items()):
+            _, events = self._ledger.fact(fact_id)
+            left = showing.state(events).left
+            before = left[appended[0].version - 1]
+            after = left[appended[-1].version]
+            entries.append(
+                DiffEntry(
+                    fact_id=fact_id,
+                    before=_shown(committed.subject, events, before, now),
+                    after=_shown(committed.subject, events, after, now),
+                    causes=tuple(showing.version(each, origins) for each in appended),
+                    beliefs_before=showing.beliefs(committed.subject, events, before),
+                    beliefs_after=showing.beliefs(committed.subject, events, after),
+                )
+            )
+        first = committed.position - len(committed.events)
+        return diff_of(entries, first, committed.position)
 
     def _streams(
         self, scope: Scope
@@ -230,6 +252,7 @@ class Planner:
                 for each in moves.conflicts
             ),
             position=position,
+            recorded_at=moment(self._ledger.present().now),
             scope=scope,
             action="rollback",
             moves=moves,
@@ -272,6 +295,17 @@ class Planner:
             )
             for each in moves.conflicts
         }
+
+
+def _nothing(plan: RollbackPlan) -> Receipt:
+    """Return the receipt of a rollback of a memory that is empty."""
+    return Receipt(
+        tx_id=None,
+        recorded_at=plan.recorded_at,
+        position=plan.position,
+        fact_ids=(),
+        diff=plan.diff,
+    )
 
 
 def _decided(plan: RollbackPlan, on_conflict: OnConflict) -> list[Move]:

@@ -1,6 +1,6 @@
 """The memory store: opened, read, written, rolled back. The one composition root."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self, Unpack
@@ -185,9 +185,11 @@ class MemoryStore(CustodialStore):
             UnknownFactError: If it was never recorded.
             VersionBeyondHeadError: If it never had that version.
         """
-        origin = inputs.origin(by)
+        asked: dict[str, object] = {"fact_id": fact_id, "to_version": to_version}
         return self._planned(
-            lambda planner: _plan_fact(planner, fact_id, to_version), origin, "abort"
+            lambda planner: _plan_fact(planner, fact_id, to_version),
+            inputs.origin(by),
+            asked=asked,
         )
 
     @write_verb
@@ -214,8 +216,11 @@ class MemoryStore(CustodialStore):
             FutureAsOfError: If *rollback_to* has not come.
         """
         whose, then = inputs.scope_of(user_id, scope), to_instant(rollback_to)
-        origin = inputs.origin(by)
-        return self._planned(lambda planner: planner.to_time(whose, then), origin, "abort")
+        return self._planned(
+            lambda planner: planner.to_time(whose, then),
+            inputs.origin(by),
+            asked={"to": then},
+        )
 
     @write_verb
     def rollback_where(
@@ -263,7 +268,10 @@ class MemoryStore(CustodialStore):
             {"actor": by_actor, "reason": reason, "idempotency_key": idempotency_key}
         )
         return self._planned(
-            lambda planner: planner.without(whose, cause), origin, on_conflict
+            lambda planner: planner.without(whose, cause),
+            origin,
+            asked={"where": repr(cause)},
+            on_conflict=on_conflict,
         )
 
     @write_verb
@@ -285,7 +293,10 @@ class MemoryStore(CustodialStore):
         """
         inputs.count("tx_id", tx_id, least=1, most=2**62)
         return self._planned(
-            lambda planner: planner.undo(tx_id), inputs.origin(by), on_conflict
+            lambda planner: planner.undo(tx_id),
+            inputs.origin(by),
+            asked={"tx_id": tx_id},
+            on_conflict=on_conflict,
         )
 
     def rotate_key(self, *, progress: Callable[[int], None] | None = None) -> int:
@@ -320,13 +331,17 @@ class MemoryStore(CustodialStore):
         self,
         make: Callable[[Planner], RollbackPlan],
         origin: Origin,
-        on_conflict: OnConflict,
+        *,
+        asked: Mapping[str, object],
+        on_conflict: OnConflict = "abort",
     ) -> Receipt:
         """Plan and apply, anew where the subject changed in between."""
         for attempt in range(_ATTEMPTS):
             planner = Planner(self._lookup)
             try:
-                return planner.apply(make(planner), origin, on_conflict=on_conflict)
+                return planner.apply(
+                    make(planner), origin, on_conflict=on_conflict, asked=asked
+                )
             except PlanOutdatedError:
                 if attempt == _ATTEMPTS - 1:
                     raise

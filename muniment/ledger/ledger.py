@@ -108,6 +108,7 @@ class Ledger:
         self.mapper = SealingMapper(vault, ledger=name)
         self.application = LedgerApplication(recorder, self.mapper)
         self._projection = projection
+        self._key_mark = 0
         self._request_key = sealing.derived(vault.ledger_key, "request")
         self._commits: GroupCommit[Request, Committed] = GroupCommit(self._carry_out)
 
@@ -286,7 +287,7 @@ class Ledger:
     ) -> Committed:
         subject, drafts = transaction.subject, transaction.drafts()
         head = append.head
-        if not drafts:
+        if not drafts and request.origin.idempotency_key is None:
             return Committed(
                 tx_id=None,
                 recorded_at=head.recorded_at,
@@ -295,11 +296,16 @@ class Ledger:
                 events=(),
             )
         row = self._row(head, request, transaction, len(drafts))
+        # With nothing to do the key alone is kept, so that a retry does nothing, too.
         stored = self.application.events.put(drafts, append=append, transaction=row)
         recorded = tuple(
             _recorded(draft, row, each.notification.id)
             for draft, each in zip(drafts, stored, strict=True)
         )
+        highest = max((draft.key[0] for draft in drafts), default=0)
+        if highest > self._key_mark:
+            self._key_mark = self.vault.next_key_id() - 1
+            append.mark_key(self._key_mark)
         self._projection.apply(append, transaction.changes(recorded))
         return Committed(
             tx_id=row.tx_id,

@@ -159,7 +159,7 @@ class SealingMapper(Mapper[str]):
         content = None
         if key is not None:
             place = self._place(stream, version, sealed.topic, header)
-            content = sealing.unseal(key, ciphertext, place=place)
+            content = sealing.unseal(key, ciphertext, place=place, shown=where)
         return codec.decode(sealed.topic, header, content, place=where)
 
     def _place(self, stream: str, version: int, topic: str, header: bytes) -> bytes:

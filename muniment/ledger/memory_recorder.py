@@ -13,7 +13,7 @@ from muniment.ledger import merkle
 from muniment.ledger.leaves import LeafHasher, digest_of
 from muniment.ledger.merkle import Tile, TreeStore
 from muniment.ledger.recorder import Append, LedgerRecorder, Present
-from muniment.ledger.records import Head, SealedEvent, StampedEvent, TransactionRow
+from muniment.ledger.records import SUBJECT, Head, SealedEvent, StampedEvent, TransactionRow
 
 
 class MemoryRecorder(LedgerRecorder):
@@ -164,6 +164,9 @@ class _MemoryAppend:
         recorder = self._recorder
         recorder._horizon = max(recorder._horizon, until)  # noqa: SLF001
 
+    def mark_key(self, key_id: int) -> None:
+        """Keep nothing: ledger and vault end together."""
+
     def insert(
         self, transaction: TransactionRow, events: Sequence[SealedEvent]
     ) -> tuple[StampedEvent, ...]:
@@ -213,7 +216,8 @@ class _MemoryAppend:
 
     def subject_moved_at(self, subject_ref: str) -> int:
         events = self._recorder.read_subject(subject_ref)
-        return events[-1].position if events else 0
+        facts = [e for e in events if e.sealed.originator_id != SUBJECT + subject_ref]
+        return facts[-1].position if facts else 0
 
 
 class _MemoryTree:

@@ -69,6 +69,9 @@ class Append(Protocol):
     def promise(self, until: Instant) -> None:
         """Let no later transaction be recorded at or before *until*."""
 
+    def mark_key(self, key_id: int) -> None:
+        """Record that a key up to *key_id* is in use, so that its vault must know it."""
+
     def insert(
         self, transaction: TransactionRow, events: Sequence[SealedEvent]
     ) -> tuple[StampedEvent, ...]:
@@ -99,7 +102,7 @@ class Append(Protocol):
         """Return the transaction with that idempotency key, if there is one."""
 
     def subject_moved_at(self, subject_ref: str) -> int:
-        """Return the position of the last event of a subject; 0 when it has none."""
+        """Return the position of the last event of a subject's facts; 0 for none."""
 
 
 class LedgerRecorder(ProcessRecorder):
@@ -187,8 +190,8 @@ class LedgerRecorder(ProcessRecorder):
             transaction: The `TransactionRow` to insert them as; else a plain one.
             tracking: Recorded with the events, all or none.
         """
-        if not stored_events and "tracking" not in kwargs:
-            return None if kwargs else []
+        if not stored_events and not kwargs:
+            return []
         sealed = [_as_sealed(each) for each in stored_events]
         if "append" in kwargs:
             stamped = kwargs["append"].insert(kwargs["transaction"], sealed)

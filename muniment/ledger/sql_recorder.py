@@ -24,7 +24,7 @@ from muniment.ledger.leaves import LeafHasher, digest_of
 from muniment.ledger.merkle import TreeStore
 from muniment.ledger.prepared import Row
 from muniment.ledger.recorder import Append, LedgerRecorder, Present
-from muniment.ledger.records import Head, SealedEvent, StampedEvent, TransactionRow
+from muniment.ledger.records import SUBJECT, Head, SealedEvent, StampedEvent, TransactionRow
 from muniment.ledger.sql_tree import SqlTree
 
 
@@ -209,6 +209,9 @@ class _SqlAppend:
                 self.connection, this_ledger=self._ledger, horizon_us=until
             )
 
+    def mark_key(self, key_id: int) -> None:
+        statements.MARK_KEY.run(self.connection, this_ledger=self._ledger, key_mark=key_id)
+
     def insert(
         self, transaction: TransactionRow, events: Sequence[SealedEvent]
     ) -> tuple[StampedEvent, ...]:
@@ -280,7 +283,10 @@ class _SqlAppend:
 
     def subject_moved_at(self, subject_ref: str) -> int:
         row = statements.MOVED_AT.first(
-            self.connection, ledger=self._ledger, subject_ref=subject_ref
+            self.connection,
+            ledger=self._ledger,
+            subject_ref=subject_ref,
+            but=SUBJECT + subject_ref,
         )
         return int(row[0] or 0) if row else 0
 

@@ -88,6 +88,7 @@ MOVED_AT = Prepared(
     sa.select(sa.func.max(_event.position)).where(
         _event.ledger == _LEDGER,
         _event.subject_ref == sa.bindparam("subject_ref", type_=sa.Text),
+        _event.stream != sa.bindparam("but", type_=sa.Text),
     )
 )
 NEW_TRANSACTION = Prepared(sa.insert(tables.transaction))
@@ -111,6 +112,14 @@ REQUEST = Prepared(
         _tx.ledger == _LEDGER,
         _tx.idempotency_tag == sa.bindparam("idempotency_tag", type_=sa.LargeBinary),
     )
+)
+MARK_KEY = Prepared(
+    sa.update(tables.ledger)
+    .where(
+        tables.ledger.c.ledger == sa.bindparam("this_ledger", type_=sa.Text),
+        tables.ledger.c.key_mark < sa.bindparam("key_mark", type_=sa.BigInteger),
+    )
+    .values(key_mark=sa.bindparam("key_mark", type_=sa.BigInteger))
 )
 PROMISE = Prepared(
     sa.update(tables.ledger)

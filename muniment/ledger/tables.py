@@ -22,6 +22,7 @@ ledger = _table(
     sa.Column("created_at_us", sa.BigInteger, nullable=False),
     sa.Column("vault_id", sa.Text, nullable=False),
     sa.Column("horizon_us", sa.BigInteger, nullable=False),
+    sa.Column("key_mark", sa.BigInteger, nullable=False),
 )
 
 transaction = _table(

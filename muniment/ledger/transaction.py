@@ -126,7 +126,7 @@ class Transaction:
         return key[0]
 
     def moved_at(self) -> int:
-        """Return the position of the last event of the subject; 0 when it has none."""
+        """Return the position of the last event of the subject's facts; 0 for none."""
         return self._append.subject_moved_at(self.subject.ref)
 
     def fact(self, fact_id: str) -> FactState:

@@ -115,6 +115,13 @@ class Vault:
             row = _BY_REF.first(connection, ledger=self._ledger, subject_ref=ref)
         return None if row is None else self._opened(*row)
 
+    def next_key_id(self) -> int:
+        """Return the number the next stream key will have; all before were given out."""
+        with self._standing.held() as connection:
+            row = _NEXT_KEY_ID.first(connection)
+        assert row is not None, "the vault has its one row"
+        return int(row[0])
+
     def keys_at_hand(self) -> tuple[str, ...]:
         """Return the names of the key-encryption keys at hand, in the order given."""
         return self._keys.ids()
@@ -334,6 +341,7 @@ class Vault:
 _v, _l = tables.vault.c, tables.ledger_key.c
 _s, _k = tables.subject_key.c, tables.stream_key.c
 _EPOCH = Prepared(sa.select(_v.epoch))
+_NEXT_KEY_ID = Prepared(sa.select(_v.next_key_id))
 _VAULT = Prepared(sa.select(_v.vault_id, _v.kek_id))
 _NEW_VAULT = Prepared(sa.insert(tables.vault))
 _TAKE_KEY_IDS = Prepared(

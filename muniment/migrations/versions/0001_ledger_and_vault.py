@@ -28,6 +28,7 @@ def _ledger() -> None:
         sa.Column("created_at_us", sa.BigInteger, nullable=False),
         sa.Column("vault_id", sa.Text, nullable=False),
         sa.Column("horizon_us", sa.BigInteger, nullable=False),
+        sa.Column("key_mark", sa.BigInteger, nullable=False),
         sqlite_with_rowid=False,
     )
     op.create_table(
