@@ -72,9 +72,7 @@ def settings_for(target: Settings | Path | str | None) -> Settings:
         case str() if "://" in target:
             return Settings(database_url=target)
         case str() | Path():
-            # A name may hold what means something else in a URL, such as `?`.
-            file = quote(str(Path(target) / LEDGER_FILE))
-            return Settings(database_url=f"sqlite:///{file}")
+            return Settings(database_url=_url_of(Path(target) / LEDGER_FILE))
         case _:
             raise InvalidValueError("target", target, "a directory, a URL or Settings")
 
@@ -134,7 +132,7 @@ def _open(
 def _in_memory(settings: Settings, clock: ClockSource | None) -> OpenLedger:
     """Return a ledger that ends with its process; its keys alone touch a disk, wrapped."""
     place = Path(tempfile.mkdtemp(prefix="muniment-"))
-    vault_url = settings.vault_url or f"sqlite:///{place / VAULT_FILE}"
+    vault_url = settings.vault_url or _url_of(place / VAULT_FILE)
     key_file = settings.key_file or place / KEY_FILE
     located = settings.model_copy(update={"vault_url": vault_url, "key_file": key_file})
     recorder = MemoryRecorder(_clock(clock) or system_clock, ledger=settings.ledger)
@@ -214,7 +212,7 @@ def _vault_place(settings: Settings) -> tuple[str, str | None]:
     file = sqlite_file(settings.database_url)
     if file is None:
         return settings.database_url, VAULT_SCHEMA
-    return f"sqlite:///{file.parent / VAULT_FILE}", None
+    return _url_of(file.parent / VAULT_FILE), None
 
 
 def _key_ring(settings: Settings, *, create: bool) -> KeyRing:
@@ -303,6 +301,11 @@ def _clock(source: ClockSource | None) -> Clock | None:
         return to_instant(now) if isinstance(now, datetime) else now
 
     return clock
+
+
+def _url_of(file: Path) -> str:
+    """Return the URL of *file*, whose name may hold what means something in a URL."""
+    return f"sqlite:///{quote(str(file))}"
 
 
 def _shown(url: str) -> str:

@@ -12,7 +12,7 @@ from typing import Literal
 import sqlalchemy as sa
 
 from muniment.errors import NewerSchemaError
-from muniment.ledger.database import writing
+from muniment.ledger.database import reading, writing
 
 
 HEAD = "0001"
@@ -56,7 +56,8 @@ def upgrade(
 
 def exists(engine: sa.Engine) -> bool:
     """Whether *engine* names a database that holds a store."""
-    return VERSION_TABLE in sa.inspect(engine).get_table_names()
+    with reading(engine) as connection:
+        return VERSION_TABLE in sa.inspect(connection).get_table_names()
 
 
 def _current(engine: sa.Engine, target: Target) -> str | None:
