@@ -110,11 +110,11 @@ def _open(
     """Open what *settings* names; *undone* lets go of it again if that fails."""
     engine = _connected(settings.database_url, settings, schema=None)
     undone.callback(engine.dispose)
-    has_ledger = migrations.exists(engine)
-    if not has_ledger and not create:
+    is_made = migrations.exists(engine)
+    if not is_made and not create:
         raise StoreNotFoundError(_shown(settings.database_url))
     migrations.upgrade(engine, "ledger", lock_timeout=settings.lock_timeout)
-    vault = _vault(settings, has_ledger=has_ledger)
+    vault = _vault(settings, has_ledger=_has_ledger(engine))
     undone.callback(vault.close)
     source = _clock(clock)
     if source is None and engine.dialect.name == "sqlite":
@@ -180,6 +180,15 @@ def _ours(file: Path) -> frozenset[str]:
     return names | {
         f"{name}{end}" for name in names for end in ("-wal", "-shm", "-journal")
     }
+
+
+def _has_ledger(engine: sa.Engine) -> bool:
+    """Whether a ledger was ever made: only then its vault must be there, too."""
+    with engine.connect() as connection:
+        return (
+            connection.execute(sa.select(tables.ledger.c.ledger).limit(1)).first()
+            is not None
+        )
 
 
 def _vault(settings: Settings, *, has_ledger: bool) -> Vault:

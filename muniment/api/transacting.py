@@ -19,7 +19,7 @@ from muniment.domain.decision import decide, is_repeat
 from muniment.domain.events import FactAsserted, FactRevised, RetireCause
 from muniment.domain.scope import Scope
 from muniment.instants import moment
-from muniment.ledger.ids import new_fact_id
+from muniment.ledger.ids import new_fact_ids
 from muniment.ledger.ledger import Committed, Ledger
 from muniment.ledger.mapper import tag_of
 from muniment.ledger.records import Origin, RecordedEvent
@@ -51,10 +51,11 @@ class Transactor:
                 for each in commands
             ]
             said = self._said_already(transaction, tags)
+            names = new_fact_ids(transaction.recorded_at)
             for command, tag in zip(commands, tags, strict=True):
                 same = said.setdefault(tag, [])
                 if not _corroborated(transaction, command, same):
-                    same.append(_asserted(transaction, command))
+                    same.append(_asserted(transaction, command, next(names)))
 
         committed = self.ledger.transact(
             Request(
@@ -190,10 +191,9 @@ def _decided(transaction: Transaction, fact_id: str, command: FactCommand) -> No
     transaction.add(fact_id, decide(command, fact_id, fact, recorded_at=recorded_at))
 
 
-def _asserted(transaction: Transaction, command: RememberFact) -> str:
+def _asserted(transaction: Transaction, command: RememberFact, fact_id: str) -> str:
     """Collect a new fact and return its name."""
     recorded_at = transaction.recorded_at
-    fact_id = new_fact_id(recorded_at)
     (event,) = decide(command, fact_id, _NEW, recorded_at=recorded_at)
     transaction.add_new(fact_id, event)
     return fact_id

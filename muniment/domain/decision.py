@@ -71,10 +71,7 @@ def decide(
     _check(command, fact_id, fact)
     match command:
         case RememberFact():
-            valid = _period_of(command, recorded_at)
-            return (
-                FactAsserted(valid=valid, traits=command.traits, content=command.content),
-            )
+            return _remember(command, recorded_at)
         case CorroborateFact():
             return (
                 _corroborated(command.confidence, command.importance, command.evidence),
@@ -141,6 +138,11 @@ def _check_version(expected: int | None, fact_id: str, fact: FactState) -> None:
         return
     if not 0 < expected < fact.head or fact.left[expected] != fact.beliefs:
         raise VersionConflictError(fact_id, expected, fact.head)
+
+
+def _remember(command: RememberFact, recorded_at: Instant) -> tuple[FactEvent, ...]:
+    valid = _period_of(command, recorded_at)
+    return (FactAsserted(valid=valid, traits=command.traits, content=command.content),)
 
 
 def _period_of(command: RememberFact, recorded_at: Instant) -> Period:

@@ -192,9 +192,11 @@ def translated(lock_timeout: float) -> Iterator[None]:
         problem = _problem(error)
         if "locked" in problem or "lock timeout" in problem:
             raise LedgerBusyError(lock_timeout) from error
-        if "not a database" in problem:
-            raise NotAStoreError("the file", "it is not an SQLite database") from error
         raise DatabaseUnavailableError(problem) from error
+    except (sa.exc.DatabaseError, sqlite3.DatabaseError) as error:
+        if "not a database" in _problem(error):
+            raise NotAStoreError("the file", "it is not an SQLite database") from error
+        raise
 
 
 def scrub(engine: sa.Engine, table_names: Sequence[str]) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from muniment.errors import DatabaseUnavailableError
+from muniment.errors import CommitUncertainError
 
 
 T = TypeVar("T")
@@ -117,4 +117,4 @@ def _for_all(error: BaseException) -> BaseException:
     """Return what an interruption of the leader means to those who only followed."""
     if isinstance(error, Exception):
         return error
-    return DatabaseUnavailableError(f"the writing thread was stopped ({error!r})")
+    return CommitUncertainError(f"the writing thread was stopped, {error!r}")

@@ -23,6 +23,7 @@ from muniment.errors import (
     FutureAsOfError,
     IdempotencyConflictError,
     MunimentError,
+    Unavailable,
     UnknownFactError,
 )
 from muniment.ledger import codec, sealing
@@ -239,7 +240,7 @@ class Ledger:
     def _carry_out(self, batch: Sequence[Ticket[Request, Committed]]) -> None:
         try:
             self._carry_out_together(batch)
-        except MunimentError:
+        except Unavailable:
             raise
         except Exception:
             if len(batch) == 1:

@@ -12,6 +12,7 @@ so a write seldom costs a second commit.
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -19,12 +20,13 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from muniment.domain.scope import Scope
+from muniment.errors import BrokenSealError
 from muniment.ledger import rotation, sealing
 from muniment.ledger import vault_tables as tables
 from muniment.ledger.database import StandingConnection, writing
 from muniment.ledger.destruction import Destructions
 from muniment.ledger.keys import KeyRing
-from muniment.ledger.prepared import Prepared
+from muniment.ledger.prepared import Prepared, Row
 
 
 _BATCH_MAX = 1024
@@ -82,8 +84,8 @@ class Vault:
         self._epoch = -1
         self._subjects: dict[str, Subject] = {}
         self._by_scope: dict[Scope, Subject] = {}
-        self._stream_keys: dict[int, bytes] = {}
-        self._spare: dict[str, list[int]] = {}
+        self._stream_keys: dict[tuple[str, int], bytes] = {}
+        self._spare: dict[str, list[tuple[int, bytes]]] = {}
         self.destructions = Destructions(engine, ledger=ledger, lock_timeout=lock_timeout)
         self._batch: dict[str, int] = {}
         self.vault_id = self._open_vault()
@@ -99,7 +101,7 @@ class Vault:
                 return known
             tag = self._scope_tag(scope)
             row = _BY_SCOPE.first(connection, ledger=self._ledger, scope_tag=tag)
-        return None if row is None else self._opened(*row)
+            return None if row is None else self._opened(*row)
 
     def find_or_make(self, scope: Scope) -> Subject:
         """Return the subject that *scope* names; make it if there is none."""
@@ -113,7 +115,7 @@ class Vault:
             if known is not None:
                 return known
             row = _BY_REF.first(connection, ledger=self._ledger, subject_ref=ref)
-        return None if row is None else self._opened(*row)
+            return None if row is None else self._opened(*row)
 
     def next_key_id(self) -> int:
         """Return the number the next stream key will have; all before were given out."""
@@ -150,29 +152,37 @@ class Vault:
     def subjects(self) -> Iterator[Subject]:
         """Yield every subject that has a memory."""
         with self._standing.held() as connection:
+            self._forget_if_destroyed(connection)
             rows = _ALL_SUBJECTS.rows(connection, ledger=self._ledger)
-        for row in rows:
-            yield self._opened(*row)
+            subjects = [self._opened(*row) for row in rows]
+        yield from subjects
 
     def take(self, subject: Subject, count: int) -> list[tuple[int, bytes]]:
         """Return *count* stream keys of *subject* that nothing else will use."""
         with self._lock:
             spare = self._spare.setdefault(subject.ref, [])
             if len(spare) < count:
-                self._make_keys(subject, spare, count)
-            taken = [spare.pop() for _ in range(count)]
-            return [(key_id, self._stream_keys[key_id]) for key_id in taken]
+                spare.extend(self._make_keys(subject, count - len(spare)))
+            return [spare.pop() for _ in range(count)]
 
     def keys(self, subject: Subject, key_ids: Iterable[int]) -> Mapping[int, bytes]:
-        """Return those of the stream keys of *subject* that were not destroyed."""
+        """
+        Return those of the stream keys of *subject* that were not destroyed.
+
+        Raises:
+            BrokenSealError: If one of them is another subject's.
+        """
         wanted = set(key_ids)
         with self._standing.held() as connection:
             self._forget_if_destroyed(connection)
-            missing = [each for each in wanted if each not in self._stream_keys]
-            if missing:
-                self._fetch(connection, subject, missing)
-        found = self._stream_keys
-        return {each: found[each] for each in wanted if each in found}
+            cached = self._stream_keys
+            ref = subject.ref
+            found = {each: cached[ref, each] for each in wanted if (ref, each) in cached}
+            if len(found) < len(wanted):
+                fetched = self._fetch(connection, subject, wanted - found.keys())
+                self._keep({(ref, each): key for each, key in fetched.items()})
+                found.update(fetched)
+        return found
 
     def close(self) -> None:
         """Let go of the keys and of the database."""
@@ -241,58 +251,57 @@ class Vault:
         assert found is not None, "the subject was made, or another process made it"
         return found
 
-    def _make_keys(self, subject: Subject, spare: list[int], count: int) -> None:
+    def _make_keys(self, subject: Subject, count: int) -> list[tuple[int, bytes]]:
+        """Return at least *count* new keys, durable in the vault."""
         batch = min(_BATCH_MAX, 2 * self._batch.get(subject.ref, 1))
         self._batch[subject.ref] = batch
-        made = [sealing.new_key() for _ in range(max(count - len(spare), batch))]
+        made = [sealing.new_key() for _ in range(max(count, batch))]
         with writing(self._engine, lock_timeout=self._lock_timeout) as connection:
             after = _TAKE_KEY_IDS.first(connection, count=len(made))
             assert after is not None, "the vault has its one row"
-            first = int(after[0]) - len(made)
+            numbered = list(enumerate(made, int(after[0]) - len(made)))
             _NEW_STREAM_KEY.run_many(
-                connection,
-                [
-                    {
-                        "ledger": self._ledger,
-                        "key_id": key_id,
-                        "subject_ref": subject.ref,
-                        "wrapped": sealing.seal(
-                            subject.key, key, place=self._key_place(subject.ref, key_id)
-                        ),
-                    }
-                    for key_id, key in enumerate(made, first)
-                ],
+                connection, [self._stream_key_row(subject, *each) for each in numbered]
             )
-        self._remember_keys(enumerate(made, first))
-        spare.extend(range(first, first + len(made)))
+        return numbered
+
+    def _stream_key_row(
+        self, subject: Subject, key_id: int, key: bytes
+    ) -> Mapping[str, object]:
+        place = self._key_place(subject.ref, key_id)
+        return {
+            "ledger": self._ledger,
+            "key_id": key_id,
+            "subject_ref": subject.ref,
+            "wrapped": sealing.seal(subject.key, key, place=place),
+        }
 
     def _fetch(
-        self, connection: sa.Connection, subject: Subject, missing: list[int]
-    ) -> None:
-        if len(missing) == 1:
-            rows = _KEY.rows(connection, ledger=self._ledger, key_id=missing[0])
-        else:
+        self, connection: sa.Connection, subject: Subject, wanted: AbstractSet[int]
+    ) -> dict[int, bytes]:
+        """Return those of the *wanted* keys that the vault holds."""
+        rows: Iterable[Row] = ()
+        if len(wanted) > 1:
             rows = _KEYS_OF.rows(connection, ledger=self._ledger, subject_ref=subject.ref)
-        wanted = set(missing)
-        opened = [
-            (key_id, self._unsealed(subject, key_id, wrapped))
-            for key_id, subject_ref, wrapped in rows
-            if subject_ref == subject.ref and key_id in wanted
-        ]
-        self._remember_keys(opened)
+        found = {row[0]: row for row in rows if row[0] in wanted}
+        for key_id in wanted - found.keys():
+            # Destroyed, or of a row that was pasted from another subject.
+            row = _KEY.first(connection, ledger=self._ledger, key_id=key_id)
+            if row is not None and row[1] != subject.ref:
+                raise BrokenSealError(f"key {key_id}, which is another subject's")
+            if row is not None:
+                found[key_id] = row
+        return {
+            key_id: sealing.unseal(
+                subject.key, wrapped, place=self._key_place(subject.ref, key_id)
+            )
+            for key_id, _, wrapped in found.values()
+        }
 
-    def _unsealed(self, subject: Subject, key_id: int, wrapped: bytes) -> bytes:
-        return sealing.unseal(
-            subject.key, wrapped, place=self._key_place(subject.ref, key_id)
-        )
-
-    def _remember_keys(self, opened: Iterable[tuple[int, bytes]]) -> None:
-        with self._lock:
-            if len(self._stream_keys) > _CACHED_MAX:
-                spare = {each for ids in self._spare.values() for each in ids}
-                kept = {each: self._stream_keys[each] for each in spare}
-                self._stream_keys = kept
-            self._stream_keys.update(opened)
+    def _keep(self, opened: Mapping[tuple[str, int], bytes]) -> None:
+        if len(self._stream_keys) + len(opened) > _CACHED_MAX:
+            self._stream_keys = {}
+        self._stream_keys.update(opened)
 
     def _opened(
         self, ref: str, kek_id: str, wrapped: bytes, scope_sealed: bytes
@@ -311,22 +320,26 @@ class Vault:
             sealing.derived(key, "header"),
             sealing.derived(key, "content-tag"),
         )
-        with self._lock:
-            if len(self._subjects) > _CACHED_MAX:
-                self._subjects, self._by_scope = {}, {}
-            self._subjects[ref] = self._by_scope[scope] = subject
+        if len(self._subjects) > _CACHED_MAX:
+            self._subjects, self._by_scope = {}, {}
+        self._subjects[ref] = self._by_scope[scope] = subject
         return subject
 
     def _forget_if_destroyed(self, connection: sa.Connection) -> None:
-        """Drop every key in memory when one was destroyed, by whatever process."""
+        """
+        Drop every key in memory when one was destroyed, by whatever process.
+
+        Called with the standing connection held, as everything that reads or fills the
+        memory: so what was read before a destruction is not kept after it.
+        """
         row = _EPOCH.first(connection)
         epoch = -1 if row is None else int(row[0])
         if epoch == self._epoch:
             return
+        self._epoch = epoch
+        self._subjects, self._by_scope, self._stream_keys = {}, {}, {}
         with self._lock:
-            self._epoch = epoch
-            self._subjects, self._by_scope = {}, {}
-            self._stream_keys, self._spare = {}, {}
+            self._spare = {}
 
     def _scope_tag(self, scope: Scope) -> bytes:
         return sealing.tag(self._scope_key, str(scope).encode())
