@@ -10,10 +10,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from muniment.domain.events import (
-    Event,
-    FactAsserted,
-    FactCorroborated,
-    FactRevised,
     SubjectErased,
 )
 from muniment.domain.rollback import Stamp
@@ -34,12 +30,12 @@ from muniment.ledger.recorder import Append, LedgerRecorder, Present
 from muniment.ledger.records import (
     FACT,
     SUBJECT,
-    DraftEvent,
     Head,
     Origin,
     RecordedEvent,
     TransactionRow,
 )
+from muniment.ledger.stamping import recorded, stamp_of
 from muniment.ledger.transaction import (
     FactChange,
     Request,
@@ -197,7 +193,7 @@ class Ledger:
     def stamps(self, subject: Subject, events: Sequence[RecordedEvent]) -> list[Stamp]:
         """Return the stamp of each of *events*."""
         origins = self.origins(subject, events)
-        return [_stamp(event, origins[event.tx_id][1]) for event in events]
+        return [stamp_of(event, origins[event.tx_id][1]) for event in events]
 
     def append_tombstone(self, subject_ref: str) -> int:
         """
@@ -299,21 +295,21 @@ class Ledger:
         row = self._row(head, request, transaction, len(drafts))
         # With nothing to do the key alone is kept, so that a retry does nothing, too.
         stored = self.application.events.put(drafts, append=append, transaction=row)
-        recorded = tuple(
-            _recorded(draft, row, each.notification.id)
+        events = tuple(
+            recorded(draft, row, each.notification.id)
             for draft, each in zip(drafts, stored, strict=True)
         )
         highest = max((draft.key[0] for draft in drafts), default=0)
         if highest > self._key_mark:
             self._key_mark = self.vault.next_key_id() - 1
             append.mark_key(self._key_mark)
-        self._projection.apply(append, transaction.changes(recorded))
+        self._projection.apply(append, transaction.changes(events))
         return Committed(
             tx_id=row.tx_id,
             recorded_at=row.recorded_at,
             position=row.last_position,
             subject=subject,
-            events=recorded,
+            events=events,
         )
 
     def _subject_of(self, append: Append, request: Request) -> Subject:
@@ -373,39 +369,3 @@ class Ledger:
         whose = str(request.scope) if request.scope else request.fact_id
         body = [request.action, whose, request.body]
         return sealing.tag(self._request_key, codec.canonical(body))
-
-
-def _recorded(draft: DraftEvent, row: TransactionRow, position: int) -> RecordedEvent:
-    return RecordedEvent(
-        position=position,
-        tx_id=row.tx_id,
-        recorded_at=row.recorded_at,
-        stream=draft.originator_id,
-        version=draft.originator_version,
-        subject_ref=draft.subject.ref,
-        content_tag=draft.content_tag,
-        event=draft.event,
-    )
-
-
-def _stamp(event: RecordedEvent, origin: Origin) -> Stamp:
-    return Stamp(
-        position=event.position,
-        tx_id=event.tx_id,
-        recorded_at=event.recorded_at,
-        actor=origin.actor,
-        trigger=origin.trigger,
-        session_id=origin.session_id,
-        source=_source(event.event),
-    )
-
-
-def _source(event: Event) -> str | None:
-    """Return what an event was said to come from, where it says and can be read."""
-    match event:
-        case FactAsserted() | FactRevised() if event.content is not None:
-            return event.content.evidence.source
-        case FactCorroborated() if event.evidence is not None:
-            return event.evidence.source
-        case _:
-            return None
