@@ -12,9 +12,9 @@ from uuid import UUID
 
 import pytest
 from eventsourcing.persistence import AggregateRecorder, StoredEvent
+from eventsourcing.tests import persistence as cases  # with what conftest puts in place
 
 from muniment.ledger.recorder import LedgerRecorder
-from tests.contract.library_cases import cases
 from tests.stores import Backend
 
 

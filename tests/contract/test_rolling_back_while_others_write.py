@@ -62,3 +62,14 @@ def test_a_plan_is_not_stopped_by_another_subject(backend: Backend) -> None:
         store.apply(plan)
 
         assert store.get(fact.fact_id).content == "one"
+
+
+def test_an_empty_store_has_nothing_to_roll_back_or_thaw(backend: Backend) -> None:
+    with backend.open() as store:
+        rolled_back = store.rollback_to_timestamp(
+            user_id="alice", rollback_to="2000-01-01T00:00:00Z"
+        )
+        thawed = store.thaw(user_id="alice")
+
+        assert (rolled_back.tx_id, rolled_back.position) == (None, 0)
+        assert (thawed.tx_id, thawed.position) == (None, 0)

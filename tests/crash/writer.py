@@ -1,5 +1,5 @@
 """
-A process that writes to a store until it is killed, or kills itself in the midst of a write.
+A process that writes to a store until it is killed, or kills itself within a write.
 
 Started as ``python -m tests.crash.writer SETTINGS STEP``. It prints a line before each
 write and one after it returned, each with the key of the write.
@@ -9,12 +9,14 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from muniment import MemoryStore, Settings
 from muniment.ledger import database
+from muniment.ledger.recorder import Append
 from muniment.ledger.sql_recorder import _SqlAppend
+from muniment.ledger.transaction import FactChange
 from muniment.ledger.vault import Vault
 from muniment.projections.timeline import SqlTimeline
 
@@ -103,14 +105,15 @@ def arm(step: str) -> None:
             die_around(SqlTimeline, "apply", before=False, armed=always)
         case "before the commit" | "after the commit":
             # Keys are committed too, but before anything is inserted.
-            insert = _SqlAppend.insert
+            apply, early = SqlTimeline.apply, step == BEFORE_COMMIT
 
-            def noted(self: _SqlAppend, *args: Any) -> Any:  # noqa: ANN401
+            def noted(
+                self: SqlTimeline, append: Append, changes: Sequence[FactChange]
+            ) -> None:
+                apply(self, append, changes)
                 inserted.set()
-                return insert(self, *args)
 
-            _SqlAppend.insert = noted  # type: ignore[method-assign]
-            early = step == BEFORE_COMMIT
+            SqlTimeline.apply = noted  # type: ignore[method-assign]
             die_around(database, "_commit", before=early, armed=inserted.is_set)
         case _:
             raise AssertionError(step)

@@ -8,6 +8,7 @@ import pytest
 
 from muniment import MemoryStore, Scope, Settings
 from muniment.domain.time import Instant
+from muniment.errors import InvalidTimeError
 from muniment.instants import moment
 
 
@@ -145,3 +146,14 @@ def test_a_diff_names_no_event_that_was_about_another_time(store: MemoryStore) -
     )
 
     assert [each.kind for each in diff.added[0].causes] == ["asserted"]
+
+
+def test_an_end_that_could_not_be_given_back_leaves_memory_readable(
+    store: MemoryStore,
+) -> None:
+    kept = store.remember("tea", user_id="ann")
+
+    with pytest.raises(InvalidTimeError):
+        store.remember("x", user_id="ann", valid_to="9999-12-31T23:59:59-08:00")
+
+    assert store.get_all(user_id="ann").items == (kept,)

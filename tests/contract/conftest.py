@@ -1,5 +1,5 @@
 """
-The recorder test cases that `eventsourcing` ships, ready to be inherited.
+What has to be in place before the recorder cases of `eventsourcing` can be imported.
 
 Their module imports the library's cipher on PyCryptodome. The library has the same one
 on `cryptography`, which we install; so that stands in for it, and no second package of
@@ -12,8 +12,3 @@ import eventsourcing.cryptography
 
 
 sys.modules.setdefault("eventsourcing.cipher", eventsourcing.cryptography)
-
-from eventsourcing.tests import persistence as cases  # noqa: E402 - see above
-
-
-__all__ = ["cases"]
