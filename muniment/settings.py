@@ -1,9 +1,12 @@
 """Configuration: from arguments, or from ``MUNIMENT_*`` in the environment."""
 
 from pathlib import Path
+from typing import Any
 
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from muniment.errors import ConfigurationError
 
 
 class Settings(BaseSettings):
@@ -24,6 +27,17 @@ class Settings(BaseSettings):
         lock_timeout: Seconds a writer waits for the append lock before it gives up.
         pool_size: Most database connections kept open by one store.
     """
+
+    def __init__(self, **values: Any) -> None:  # noqa: ANN401 - checked by pydantic
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            first = error.errors()[0]
+            name = ".".join(str(each) for each in first["loc"])
+            raise ConfigurationError(
+                f"setting {name} cannot be {first['input']!r}: {first['msg']}",
+                f"set MUNIMENT_{name.upper()}, or pass it, as documented",
+            ) from error
 
     model_config = SettingsConfigDict(env_prefix="MUNIMENT_", extra="forbid", frozen=True)
 

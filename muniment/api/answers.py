@@ -366,6 +366,7 @@ class RollbackPlan:
         recorded_at: When it was made.
         scope: Whose memory.
         action: ``rollback`` or ``undo``.
+        origin: The ledger it was made for; it is applied to that one alone.
         moves: The events that would be appended.
     """
 
@@ -376,6 +377,7 @@ class RollbackPlan:
     recorded_at: datetime
     scope: Scope
     action: str
+    origin: str
     moves: Moves = field(repr=False)
 
 

@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from muniment.api import showing
-from muniment.api.answers import DiffEntry, Fact, FactVersion, MemoryDiff
+from muniment.api.answers import DiffEntry, Fact, FactVersion, MemoryDiff, Receipt
 from muniment.domain.fact import touched
 from muniment.domain.scope import Scope
 from muniment.domain.subject import SubjectState
 from muniment.domain.time import BEGINNING, AsOf, Instant, Period
+from muniment.instants import moment
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.records import RecordedEvent, fact_event
 from muniment.ledger.vault import Subject
@@ -61,6 +62,16 @@ class Lookup:
         as_of = AsOf(recorded_at=present.head.recorded_at, valid_at=about)
         return Point(as_of=as_of, asked_at=present.now, position=present.head.position)
 
+    def nothing_done(self) -> Receipt:
+        """Return the receipt of a write that had nothing to do."""
+        point = self.now()
+        return Receipt(
+            tx_id=None,
+            recorded_at=moment(point.known_at),
+            position=point.position,
+            fact_ids=(),
+        )
+
     def at(self, recorded_at: Instant, valid_at: Instant | None) -> Point:
         """
         Return what was known at *recorded_at* about *valid_at*, or about that time itself.
@@ -79,11 +90,12 @@ class Lookup:
 
         Raises:
             InvalidPeriodError: If *start* is not before *end*.
+            FutureAsOfError: If *start* has not come.
         """
-        present = self.ledger.present()
         if end is not None:
             Period(start, end)
-        first = self.ledger.recorder.head_at(Instant(start - 1)).position
+        first = self.ledger.resolve(Instant(start - 1)).position
+        present = self.ledger.present()
         if end is None or end > present.now:
             return first, present.head.position
         return first, self.ledger.resolve(Instant(end - 1)).position
@@ -157,6 +169,13 @@ class Lookup:
         (said,) = self.ledger.mapper.opened([found.said], subject)
         return showing.fact(subject, said, found.row.valid), found.row
 
+    def content_in_use(self, fact_id: str, point: Point) -> str | None:
+        """Return what one fact says at *point*, unless nothing does, or it expired."""
+        found = self.fact(fact_id, point)
+        if found is None or expired(found[1], point):
+            return None
+        return found[0].content
+
     def versions(
         self, subject: Subject, events: Sequence[RecordedEvent]
     ) -> tuple[FactVersion, ...]:
@@ -194,6 +213,12 @@ class Lookup:
             each for each in events if each.position <= position and _moves_beliefs(each)
         ]
         return moving[-1:]
+
+
+def expired(row: BeliefRow, point: Point) -> bool:
+    """Whether a belief is no longer used at *point*, since its time to live is over."""
+    expires_at = row.traits.expires_at
+    return expires_at is not None and expires_at <= point.asked_at
 
 
 def diff_of(

@@ -2,7 +2,9 @@
 
 import hashlib
 import os
+import shutil
 import tempfile
+import weakref
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -24,7 +26,7 @@ from muniment.errors import (
 )
 from muniment.instants import to_instant
 from muniment.ledger import keys, tables
-from muniment.ledger.database import connect, sqlite_file, writing
+from muniment.ledger.database import connect, reading, sqlite_file, writing
 from muniment.ledger.keys import KeyRing
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.memory_recorder import MemoryRecorder
@@ -71,6 +73,8 @@ def settings_for(target: Settings | Path | str | None) -> Settings:
             return Settings()
         case str() if "://" in target:
             return Settings(database_url=target)
+        case str() | Path() if "\0" in str(target) or str(target) in ("", "memory:"):
+            raise InvalidValueError("target", str(target), "a directory, a URL or Settings")
         case str() | Path():
             return Settings(database_url=_url_of(Path(target) / LEDGER_FILE))
         case _:
@@ -111,6 +115,9 @@ def _open(
     engine = _connected(settings.database_url, settings, schema=None)
     undone.callback(engine.dispose)
     is_made = migrations.exists(engine)
+    if not is_made and migrations.is_foreign(engine):
+        place = _shown(settings.database_url)
+        raise NotAStoreError(place, "it holds tables of something else")
     if not is_made and not create:
         raise StoreNotFoundError(_shown(settings.database_url))
     migrations.upgrade(engine, "ledger", lock_timeout=settings.lock_timeout)
@@ -139,6 +146,7 @@ def _in_memory(settings: Settings, clock: ClockSource | None) -> OpenLedger:
     timeline = MemoryTimeline(recorder)
     ledger = Ledger(recorder, _vault(located, has_ledger=False), timeline, settings.ledger)
     timeline.bind(ledger.mapper)
+    weakref.finalize(ledger, shutil.rmtree, place, ignore_errors=True)
     return OpenLedger(ledger, timeline, _MEMORY)
 
 
@@ -171,7 +179,7 @@ def _check_place(url: str, *, create: bool) -> None:
     elif not create:
         raise StoreNotFoundError(str(directory))
     else:
-        directory.mkdir(parents=True, mode=0o700)
+        directory.mkdir(parents=True, mode=0o700, exist_ok=True)
 
 
 def _ours(file: Path) -> frozenset[str]:
@@ -184,7 +192,7 @@ def _ours(file: Path) -> frozenset[str]:
 
 def _has_ledger(engine: sa.Engine) -> bool:
     """Whether a ledger was ever made: only then its vault must be there, too."""
-    with engine.connect() as connection:
+    with reading(engine) as connection:
         return (
             connection.execute(sa.select(tables.ledger.c.ledger).limit(1)).first()
             is not None
@@ -199,7 +207,7 @@ def _vault(settings: Settings, *, has_ledger: bool) -> Vault:
     with ExitStack() as undone:
         engine = _connected(url, settings, schema=schema)
         undone.callback(engine.dispose)
-        has_vault = migrations.exists(engine)
+        has_vault = (file is None or file.exists()) and migrations.exists(engine)
         if has_ledger and not has_vault:
             raise VaultMismatchError(
                 f"the vault at {_shown(url)} is gone, and with it every key: no content "
@@ -267,7 +275,7 @@ def _enrol(engine: sa.Engine, settings: Settings, vault: Vault, *, create: bool)
     """Make the row of this ledger, or see that it belongs to this vault."""
     ours = tables.ledger.c.ledger == settings.ledger
     query = sa.select(tables.ledger.c.vault_id).where(ours)
-    with engine.connect() as connection:
+    with reading(engine) as connection:
         vault_id = connection.execute(query).scalar()
         key_mark = connection.execute(
             sa.select(tables.ledger.c.key_mark).where(ours)

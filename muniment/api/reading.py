@@ -14,7 +14,7 @@ from muniment.api.answers import (
     ModifiedFact,
     Page,
 )
-from muniment.api.lookup import Lookup, Point, diff_of
+from muniment.api.lookup import Lookup, Point, diff_of, expired
 from muniment.api.verbs import verb
 from muniment.domain.events import FactRestored, FactRolledBack
 from muniment.domain.fact import FactState
@@ -69,7 +69,7 @@ class ReadingStore:
             known = [each for each in events if each.position <= point.position]
             raise FactNotCurrentError(fact_id, _why_not(showing.state(known), point))
         fact, row = found
-        if row.traits.expires_at is not None and row.traits.expires_at <= point.asked_at:
+        if expired(row, point):
             raise FactNotCurrentError(fact_id, "it has expired")
         return fact
 
@@ -164,13 +164,13 @@ class ReadingStore:
         events = [each for each in every if each.position <= point.position]
         if not events:
             raise UnknownFactError(fact_id)
-        current = self._lookup.fact(fact_id, point)
+        current = self._lookup.content_in_use(fact_id, point)
         return FactHistory(
             fact_id=fact_id,
             scope=subject.scope,
             versions=self._lookup.versions(subject, events),
             current_version=len(events),
-            current_content=current[0].content if current else None,
+            current_content=current,
         )
 
     @verb

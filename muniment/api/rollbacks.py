@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from muniment.api import showing
+from muniment.api import inputs, showing
 from muniment.api.answers import (
     DiffEntry,
     Fact,
@@ -21,11 +21,13 @@ from muniment.domain import rollback
 from muniment.domain.fact import Beliefs, touched
 from muniment.domain.rollback import CausedBy, Move, Moves, StampedFact
 from muniment.domain.scope import Scope
-from muniment.domain.time import ALWAYS, Instant
+from muniment.domain.time import ALWAYS, Instant, Period
 from muniment.errors import (
+    InvalidValueError,
     NothingToUndoError,
     PlanOutdatedError,
     RollbackConflictError,
+    UnknownFactError,
     UnknownTransactionError,
 )
 from muniment.instants import Time, moment, to_instant
@@ -68,13 +70,17 @@ class Cause:
             InvalidValueError: If no field but the times is given.
             InvalidTimeError: If one of the times is none.
         """
+        since = None if self.since is None else to_instant(self.since)
+        until = None if self.until is None else to_instant(self.until)
+        if since is not None and until is not None:
+            Period(since, until)
         return CausedBy(
-            session_id=self.session_id,
-            source=self.source,
-            actor=self.actor,
-            trigger=self.trigger,
-            since=None if self.since is None else to_instant(self.since),
-            until=None if self.until is None else to_instant(self.until),
+            session_id=inputs.name_or_none("session_id", self.session_id),
+            source=inputs.name_or_none("source", self.source),
+            actor=inputs.name_or_none("actor", self.actor),
+            trigger=inputs.name_or_none("trigger", self.trigger),
+            since=since,
+            until=until,
         )
 
 
@@ -85,10 +91,14 @@ class Planner:
         self._lookup = lookup
         self._ledger: Ledger = lookup.ledger
 
-    def to_version(self, fact_id: str, version: int) -> RollbackPlan:
-        """Plan to bring one fact back to a version."""
+    def to_version(
+        self, fact_id: str, version: int, *, scope: Scope | None = None
+    ) -> RollbackPlan:
+        """Plan to bring one fact back to a version; of *scope*, if that is said."""
         head = self._ledger.present().head
         subject, events = self._ledger.fact(fact_id)
+        if scope not in (None, subject.scope):
+            raise UnknownFactError(fact_id)
         streams = {fact_id: [each for each in events if each.position <= head.position]}
         facts = self._stamped(subject, streams)
         moves = rollback.to_version(fact_id, facts[fact_id], version)
@@ -155,6 +165,10 @@ class Planner:
             RollbackConflictError: If there are conflicts, and none is decided.
             PlanOutdatedError: If the subject changed after the plan was made.
         """
+        if plan.origin != self._ledger.origin:
+            raise InvalidValueError(
+                "plan", plan.origin, f"a plan made for {self._ledger.origin}"
+            )
         moves = _decided(plan, on_conflict)
         if self._ledger.vault.find(plan.scope) is None:
             return _nothing(plan)
@@ -177,6 +191,10 @@ class Planner:
                 work=work,
             )
         )
+        return self.receipt(committed)
+
+    def receipt(self, committed: Committed) -> Receipt:
+        """Return what a rollback did, with the diff it made."""
         return replace(receipt(committed), diff=self._made(committed))
 
     def _made(self, committed: Committed) -> MemoryDiff:
@@ -255,6 +273,7 @@ class Planner:
             recorded_at=moment(self._ledger.present().now),
             scope=scope,
             action="rollback",
+            origin=self._ledger.origin,
             moves=moves,
         )
 
@@ -318,6 +337,10 @@ def _decided(plan: RollbackPlan, on_conflict: OnConflict) -> list[Move]:
             return moves
         case "force":
             return moves + [each.forced for each in plan.moves.conflicts if each.forced]
+        case _:
+            raise InvalidValueError(
+                "on_conflict", on_conflict, "'abort', 'skip' or 'force'"
+            )
 
 
 def _shown(

@@ -19,6 +19,7 @@ from muniment.api.opening import (
 )
 from muniment.api.rollbacks import Cause, OnConflict, Planner
 from muniment.api.verbs import verb, write_verb
+from muniment.domain.commands import RollBackFact
 from muniment.domain.scope import Scope
 from muniment.errors import InvalidValueError, PlanOutdatedError
 from muniment.instants import Time, to_instant
@@ -26,7 +27,7 @@ from muniment.ledger.records import Origin
 from muniment.settings import Settings
 
 
-_ATTEMPTS = 5
+_ATTEMPTS = 10
 """How often a rollback that nobody has looked at is planned anew before it gives up."""
 
 
@@ -143,11 +144,14 @@ class MemoryStore(CustodialStore):
             )
         planner = Planner(self._lookup)
         if by_fact:
-            return _plan_fact(planner, fact_id, to_version)
+            named = user_id is not None or scope is not None
+            whose = inputs.scope_of(user_id, scope) if named else None
+            return _plan_fact(planner, fact_id, to_version, scope=whose)
         whose = inputs.scope_of(user_id, scope)
         if to is not None:
             return planner.to_time(whose, to_instant(to))
-        assert where is not None, "one of the three is given"
+        if not isinstance(where, Cause):
+            raise InvalidValueError("where", where, "a Cause")
         return planner.without(whose, where.in_ledger_time())
 
     @write_verb
@@ -168,6 +172,8 @@ class MemoryStore(CustodialStore):
             RollbackConflictError: If there are conflicts and *on_conflict* is ``abort``.
             SubjectFrozenError: If writes to the subject are refused for now.
         """
+        if not isinstance(plan, RollbackPlan):
+            raise InvalidValueError("plan", plan, "a plan from plan_rollback")
         planner = Planner(self._lookup)
         return planner.apply(plan, inputs.origin(by), on_conflict=on_conflict)
 
@@ -185,12 +191,13 @@ class MemoryStore(CustodialStore):
             UnknownFactError: If it was never recorded.
             VersionBeyondHeadError: If it never had that version.
         """
-        asked: dict[str, object] = {"fact_id": fact_id, "to_version": to_version}
-        return self._planned(
-            lambda planner: _plan_fact(planner, fact_id, to_version),
-            inputs.origin(by),
-            asked=asked,
+        inputs.name("fact_id", fact_id)
+        inputs.count("to_version", to_version, least=0, most=2**31)
+        command = RollBackFact(to_version=to_version)
+        committed = self._transactor.change(
+            fact_id, command, inputs.origin(by), action="rollback"
         )
+        return Planner(self._lookup).receipt(committed)
 
     @write_verb
     def rollback_to_timestamp(
@@ -353,10 +360,14 @@ def _silent(_done: int) -> None:
 
 
 def _plan_fact(
-    planner: Planner, fact_id: str | None, to_version: int | None
+    planner: Planner,
+    fact_id: str | None,
+    to_version: int | None,
+    *,
+    scope: Scope | None = None,
 ) -> RollbackPlan:
     if fact_id is None or to_version is None:
         raise InvalidValueError("the rollback", "this", "both of fact_id and to_version")
     inputs.name("fact_id", fact_id)
     inputs.count("to_version", to_version, least=0, most=2**31)
-    return planner.to_version(fact_id, to_version)
+    return planner.to_version(fact_id, to_version, scope=scope)

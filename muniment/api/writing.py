@@ -108,6 +108,8 @@ class WritingStore(ReadingStore):
             IdempotencyConflictError: If the key was used for another request.
         """
         whose = inputs.scope_of(user_id, scope)
+        if isinstance(items, str | Mapping) or not isinstance(items, Iterable):
+            raise InvalidValueError("items", items, "a list of texts or of mappings")
         commands = [self._drafting.remembered(item) for item in items]
         inputs.count("the number of items", len(commands), least=1, most=ITEMS_MAX)
         committed, facts = self._transactor.remember(
@@ -293,6 +295,8 @@ class WritingStore(ReadingStore):
             by: See `By`.
         """
         whose = inputs.scope_of(user_id, scope)
+        if self._ledger.vault.find(whose) is None:
+            return self._lookup.nothing_done()
         return self._bind(whose, ThawSubject(), by, action="thaw")
 
     @property

@@ -44,7 +44,7 @@ class Attestor:
         self.public_key = self._key.public_key().public_bytes(
             Encoding.Raw, PublicFormat.Raw
         )
-        self.origin = f"muniment/{ledger.vault.vault_id}/{ledger.name}"
+        self.origin = ledger.origin
 
     def signed(self, text: str) -> str:
         """Return *text*, which ends with a line break, as a signed note."""

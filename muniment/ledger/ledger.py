@@ -86,10 +86,11 @@ class Ledger:
 
     Safe to use from many threads; a durable one from many processes.
 
-    Args:
+    Attributes:
+        name: Of the tenant.
+        origin: Names the ledger to the outside, in whatever is signed or planned.
         recorder: Keeps the events.
         vault: Keeps the keys.
-        projection: Applied in each transaction.
     """
 
     def __init__(
@@ -100,6 +101,7 @@ class Ledger:
         name: str,
     ) -> None:
         self.name = name
+        self.origin = f"muniment/{vault.vault_id}/{name}"
         self.recorder = recorder
         self.vault = vault
         self.mapper = SealingMapper(vault, ledger=name)
@@ -265,10 +267,10 @@ class Ledger:
     ) -> Committed | None:
         request = ticket.request
         try:
-            subject = self._subject_of(append, request)
-            earlier = self._earlier(append, request, subject)
+            earlier = self._earlier(append, request)
             if earlier is not None:
                 return earlier
+            subject = self._subject_of(append, request)
             transaction = Transaction(append, self.vault, self.mapper, subject=subject)
             if not request.passes_freeze:
                 refuse_if_bound(transaction)
@@ -287,7 +289,7 @@ class Ledger:
         if not drafts and request.origin.idempotency_key is None:
             return Committed(
                 tx_id=None,
-                recorded_at=head.recorded_at,
+                recorded_at=head.recorded_at if head.tx_id else append.now,
                 position=head.position,
                 subject=subject,
                 events=(),
@@ -322,9 +324,7 @@ class Ledger:
             raise UnknownFactError(request.fact_id)
         return subject
 
-    def _earlier(
-        self, append: Append, request: Request, subject: Subject
-    ) -> Committed | None:
+    def _earlier(self, append: Append, request: Request) -> Committed | None:
         """Return what an earlier request with the same idempotency key did."""
         key = request.origin.idempotency_key
         row = append.find_request(self._idempotency_tag(key)) if key else None
@@ -332,6 +332,7 @@ class Ledger:
             return None
         if row.request_tag != self._request_tag(request):
             raise IdempotencyConflictError(key, row.tx_id)
+        subject = self._subject_of(append, request)
         # Read where it was found: it may stand in the very batch that is written now.
         stamped = append.read(first=row.first_position, last=row.last_position)
         return Committed(

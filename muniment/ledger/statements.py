@@ -20,35 +20,41 @@ LOCK = Prepared(
 )
 
 
-def _present_query(now: sa.ColumnElement[int]) -> Prepared:
+def _present_query(now: sa.ColumnElement[int], *, lateral: bool) -> Prepared:
+    """
+    Return where a ledger stands, and the time.
+
+    PostgreSQL finds the last transaction by a lateral join; joined like on SQLite it
+    would hash all of them.
+    """
     latest = tables.transaction.alias("latest")
-    last = (
-        sa.select(sa.func.max(latest.c.tx_id))
-        .where(latest.c.ledger == tables.ledger.c.ledger)
-        .scalar_subquery()
-    )
-    joined = tables.ledger.outerjoin(
-        tables.transaction, (_tx.ledger == tables.ledger.c.ledger) & (_tx.tx_id == last)
-    )
-    return Prepared(
-        sa.select(
-            now,
-            tables.ledger.c.horizon_us,
-            _tx.tx_id,
-            _tx.last_position,
-            _tx.recorded_at_us,
+    ours = latest.c.ledger == tables.ledger.c.ledger
+    columns: tuple[sa.ColumnElement[int], ...]
+    columns = latest.c.tx_id, latest.c.last_position, latest.c.recorded_at_us
+    if lateral:
+        last = sa.select(*columns).where(ours).order_by(latest.c.tx_id.desc())
+        found = last.limit(sa.literal_column("1")).lateral("last")
+        joined = tables.ledger.outerjoin(found, sa.true())
+        columns = found.c.tx_id, found.c.last_position, found.c.recorded_at_us
+    else:
+        every = tables.transaction.alias("every")
+        highest = sa.select(sa.func.max(every.c.tx_id)).where(
+            every.c.ledger == tables.ledger.c.ledger
         )
-        .select_from(joined)
-        .where(tables.ledger.c.ledger == _LEDGER)
-    )
+        joined = tables.ledger.outerjoin(
+            latest, ours & (latest.c.tx_id == highest.scalar_subquery())
+        )
+    query = sa.select(now, tables.ledger.c.horizon_us, *columns).select_from(joined)
+    return Prepared(query.where(tables.ledger.c.ledger == _LEDGER))
 
 
 PRESENT = {
-    "sqlite": _present_query(sa.literal_column("NULL", sa.BigInteger)),
+    "sqlite": _present_query(sa.literal_column("NULL", sa.BigInteger), lateral=False),
     "postgresql": _present_query(
         sa.literal_column(
             "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint", sa.BigInteger
-        )
+        ),
+        lateral=True,
     ),
 }
 HEAD_AT = Prepared(

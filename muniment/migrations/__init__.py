@@ -6,6 +6,7 @@ which of them. Tables of the ledger only ever gain; tables of projections may be
 dropped, since a rebuild brings them back.
 """
 
+import threading
 from pathlib import Path
 from typing import Literal
 
@@ -18,9 +19,15 @@ from muniment.ledger.database import reading, writing
 HEAD = "0001"
 """The newest revision; held equal to Alembic's own head by a test."""
 
+_KNOWN = (HEAD,)
+"""Every revision there ever was, oldest first."""
+
 VERSION_TABLE = "muniment_version"
 
 Target = Literal["ledger", "vault"]
+
+
+_one_at_a_time = threading.Lock()
 
 
 def upgrade(
@@ -60,15 +67,23 @@ def exists(engine: sa.Engine) -> bool:
         return VERSION_TABLE in sa.inspect(connection).get_table_names()
 
 
+def is_foreign(engine: sa.Engine) -> bool:
+    """Whether *engine* names an SQLite database that holds something else's tables."""
+    if engine.dialect.name != "sqlite":
+        return False
+    with reading(engine) as connection:
+        return bool(sa.inspect(connection).get_table_names())
+
+
 def _current(engine: sa.Engine, target: Target) -> str | None:
     """Return the revision a database is at, refusing one we do not know."""
     if not exists(engine):
         return None
     with engine.connect() as connection:
         found = connection.execute(sa.text(f"SELECT version_num FROM {VERSION_TABLE}"))
-        current = str(found.scalar_one())
-    if current > HEAD:
-        raise NewerSchemaError(f"the {target} database", current, HEAD)
+        current = found.scalar()
+    if current not in (None, *_KNOWN):
+        raise NewerSchemaError(f"the {target} database", str(current), HEAD)
     return current
 
 
@@ -81,4 +96,6 @@ def _run_alembic(connection: sa.Connection, target: Target, revision: str) -> No
     config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
     config.attributes["connection"] = connection
     config.attributes["target"] = target
-    command.upgrade(config, revision)
+    # Alembic keeps what it works on in globals of its modules.
+    with _one_at_a_time:
+        command.upgrade(config, revision)
