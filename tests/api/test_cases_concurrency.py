@@ -35,7 +35,7 @@ def held_open(store: MemoryStore, fact: Fact) -> Iterator[datetime]:
     recorded: list[datetime] = []
 
     def work(transaction: Transaction) -> None:
-        transaction.add(fact.fact_id, [FactRetired(cause=RetireCause.ASKED)])
+        transaction.add(fact.fact_id, [FactRetired(cause=RetireCause.ASKED, survivor=None)])
         recorded.append(moment(transaction.recorded_at))
         begun.set()
         assert release.wait(PATIENCE)

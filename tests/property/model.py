@@ -194,7 +194,7 @@ class Model:
 
     def retire(self, fact_id: str) -> Answer:
         return self._unless_it_changes_nothing(
-            fact_id, FactRetired(cause=RetireCause.ASKED)
+            fact_id, FactRetired(cause=RetireCause.ASKED, survivor=None)
         )
 
     def restore(self, fact_id: str) -> Answer:

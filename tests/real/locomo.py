@@ -159,7 +159,7 @@ class Script:
         if noted.number % 17 == 0:
             self.store.forget(noted.fact_id)
             self._tick()
-            self._expect(user, noted, FactRetired(cause=RetireCause.ASKED))
+            self._expect(user, noted, FactRetired(cause=RetireCause.ASKED, survivor=None))
             self._retired.setdefault(user, []).append(noted)
 
     def _restore(self, user: str, noted: Noted) -> None:

@@ -36,7 +36,7 @@ EVIDENCE = Evidence(
     metadata={"k": 1},
     claimed_at=Instant(3),
 )
-RETIRED = FactRetired(cause=RetireCause.ASKED)
+RETIRED = FactRetired(cause=RetireCause.ASKED, survivor=None)
 CORROBORATED = FactCorroborated(confidence=1.0, importance=0.5, evidence=EVIDENCE)
 
 

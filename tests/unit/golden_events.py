@@ -91,7 +91,7 @@ EXAMPLES: dict[str, list[Event]] = {
         FactCorroborated(confidence=1.0, importance=0.0, evidence=_bare_evidence),
     ],
     "fact.ended.v1": [FactEnded(valid_to=MARCH)],
-    "fact.retired.v1": [FactRetired(cause=RetireCause.ASKED)],
+    "fact.retired.v1": [FactRetired(cause=RetireCause.ASKED, survivor=None)],
     "fact.restored.v1": [FactRestored(to_version=3)],
     "fact.rolled_back.v1": [
         FactRolledBack(to_version=2, within=Period(MARCH, APRIL)),
