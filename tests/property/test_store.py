@@ -24,6 +24,7 @@ from muniment.errors import IdempotencyConflictError, UnknownFactError
 from tests.property import reads
 from tests.property.bench import REASKED_PER_STEP, Place, refusal
 from tests.property.machine import (
+    SUBJECTS,
     Moment,
     WritingMachine,
     maybe,
@@ -141,10 +142,14 @@ class StoreMachine(WritingMachine):
     @invariant()
     def everything_is_as_the_oracle_says(self) -> None:
         self.steps += 1
+        if self.steps % 2:
+            # Time goes on, but for what a rule makes of it.
+            self.model.clock = Instant(self.model.clock + 1)
         self.bench.check_rows()
         self.ask_around_the_last_change()
         if self.model.fact_ids:
             self.bench.check_history(self.picked(self.steps))
+            self.look_around()
         self.bench.ask_again(REASKED_PER_STEP)
 
     def ask_around_the_last_change(self) -> None:
@@ -152,9 +157,27 @@ class StoreMachine(WritingMachine):
         if not self.model.ledger:
             return
         about = Instant(self.steps * 7 % 24)
-        for subject in ("user:ann", "team:ann"):
+        for subject in sorted(set(SUBJECTS)):
             for recorded_at in (self.model.last, Instant(self.model.last - 1)):
                 self.bench.ask(subject, recorded_at, about)
+
+    def look_around(self) -> None:
+        """Ask one of the other questions, each in its turn, of the busier subject."""
+        subject, last, now = SUBJECTS[0], self.model.last, self.model.now
+        earlier = self.recorded((self.steps, 0))
+        match self.steps % 5:
+            # An answer about now binds what is recorded next, so it is not always asked.
+            case 0:
+                self.bench.ask(subject, now, now)
+            case 1:
+                as_of = AsOf(recorded_at=last, valid_at=now)
+                reads.check_blame(self.bench, subject, as_of)
+            case 2:
+                reads.check_diff(self.bench, subject, (earlier, last), now)
+            case 3:
+                reads.check_get(self.bench, self.picked(self.steps))
+            case _:
+                self.list_on(subject, 1)
 
 
 def run(place: Place, *, examples: int) -> None:
