@@ -35,6 +35,7 @@ class SubjectState:
     Attributes:
         frozen: Whether writes are refused.
         holds: Holds in force, in the order they were placed.
+        released: Holds that were released.
         deferred: Facts to be redacted, in the order that was asked for.
         erasure_deferred: Whether the subject is to be erased.
         erased: Whether its keys were destroyed.
@@ -42,6 +43,7 @@ class SubjectState:
 
     frozen: bool = False
     holds: tuple[HoldPlaced, ...] = ()
+    released: tuple[str, ...] = ()
     deferred: tuple[str, ...] = ()
     erasure_deferred: bool = False
     erased: bool = False
@@ -68,7 +70,7 @@ def decide(command: SubjectCommand, subject: SubjectState) -> tuple[SubjectEvent
         of the last hold is followed by the erasure that waited for it.
 
     Raises:
-        UnknownHoldError: If the hold to be released is not in force.
+        UnknownHoldError: If the hold to be released was never placed.
     """
     if subject.erased:
         return ()
@@ -111,7 +113,8 @@ def evolve(subject: SubjectState, event: SubjectEvent) -> SubjectState:
             return replace(subject, holds=(*subject.holds, event))
         case HoldReleased():
             kept = tuple(each for each in subject.holds if each.hold_id != event.hold_id)
-            return replace(subject, holds=kept)
+            released = (*subject.released, event.hold_id)
+            return replace(subject, holds=kept, released=released)
         case RedactionDeferred():
             return replace(subject, deferred=(*subject.deferred, event.fact_id))
         case ErasureDeferred():
@@ -129,6 +132,8 @@ def fold(events: Iterable[SubjectEvent]) -> SubjectState:
 
 def _release(command: ReleaseHold, subject: SubjectState) -> tuple[SubjectEvent, ...]:
     if command.hold_id not in subject.holds_on(None):
+        if command.hold_id in subject.released:
+            return ()
         raise UnknownHoldError(command.hold_id)
     released = HoldReleased(hold_id=command.hold_id)
     after = evolve(subject, released)

@@ -13,11 +13,11 @@ class UnknownFactError(NotFound):
 
 
 class UnknownHoldError(NotFound):
-    """No hold of that name is in force."""
+    """No hold of that name was ever placed."""
 
     def __init__(self, hold_id: str) -> None:
         self.hold_id = hold_id
-        super().__init__(f"no hold {shown(hold_id)} is in force; its placing said its id")
+        super().__init__(f"no hold {shown(hold_id)} was ever placed; its placing said its id")
 
 
 class UnknownTransactionError(NotFound):

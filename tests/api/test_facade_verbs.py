@@ -349,7 +349,7 @@ def test_reprs_help(store: MemoryStore, backend: Backend) -> None:
     assert repr(store).endswith(", ledger main, open>")
     assert "postgres:postgres" not in repr(store)
     if backend.kind in DURABLE:
-        assert "secret" not in repr(Settings(key="secret" * 9))  # type: ignore[arg-type]
+        assert "secret" not in repr(Settings(key="secret" * 9))
 
 
 def test_a_store_closes_with_its_block_and_keeps_what_was_written(durable: Backend) -> None:

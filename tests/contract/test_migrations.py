@@ -17,7 +17,7 @@ import muniment
 from muniment import migrations
 from muniment.errors import NewerSchemaError
 from muniment.ledger import tables as ledger_tables
-from muniment.ledger import vault
+from muniment.ledger import vault_tables as vault
 from muniment.projections import tables as projection_tables
 from tests.contract import released
 from tests.stores import Backend

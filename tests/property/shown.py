@@ -15,6 +15,7 @@ from muniment.domain.events import (
     FactRetired,
     FactRevised,
     FactRolledBack,
+    Json,
     RevisionCause,
 )
 from muniment.instants import moment, to_datetime
@@ -70,8 +71,9 @@ def versions(history: Sequence[Recorded]) -> tuple[FactVersion, ...]:
 def version(recorded: Recorded) -> FactVersion:
     """Return one event of a fact as a caller gets it."""
     (event,) = oracle.happened([recorded])
-    valid_from = valid_to = content = restores = None
+    valid_from = valid_to = content = restores = confidence = None
     source_turns: tuple[str, ...] = ()
+    metadata: dict[str, Json] = {}
     match event:
         case FactAsserted() | FactRevised():
             assert event.content is not None
@@ -79,6 +81,12 @@ def version(recorded: Recorded) -> FactVersion:
             valid_to = to_datetime(event.valid.end)
             content = event.content.text
             source_turns = event.content.evidence.source_turns
+            confidence = event.traits.confidence
+            metadata = dict(event.content.evidence.metadata)
+        case FactCorroborated():
+            confidence = event.confidence
+            assert event.evidence is not None
+            metadata = dict(event.evidence.metadata)
         case FactEnded():
             valid_to = to_datetime(event.valid_to)
         case FactRestored() | FactRolledBack():
@@ -102,6 +110,9 @@ def version(recorded: Recorded) -> FactVersion:
         source=recorded.source,
         session_id=recorded.session_id,
         source_turns=source_turns,
+        confidence=confidence,
+        metadata=metadata,
+        claimed_at=None,
         restores=restores,
     )
 

@@ -8,6 +8,7 @@ topic, and the old file stays as something that must still be read.
 
 from muniment.domain.events import (
     Content,
+    ErasureDeferred,
     Event,
     Evidence,
     FactAsserted,
@@ -20,6 +21,7 @@ from muniment.domain.events import (
     FactRolledBack,
     HoldPlaced,
     HoldReleased,
+    RedactionDeferred,
     RetireCause,
     RevisionCause,
     Status,
@@ -33,7 +35,6 @@ from muniment.domain.time import BEGINNING, FOREVER, Instant, Period
 
 MARCH = Instant(1_772_323_200_000_000)
 APRIL = Instant(1_775_001_600_000_001)
-TAG = bytes(range(16))
 """The digest of what an event says, as far as it says something."""
 
 _full_traits = Traits(
@@ -91,7 +92,10 @@ EXAMPLES: dict[str, list[Event]] = {
         FactCorroborated(confidence=1.0, importance=0.0, evidence=_bare_evidence),
     ],
     "fact.ended.v1": [FactEnded(valid_to=MARCH)],
-    "fact.retired.v1": [FactRetired(cause=RetireCause.ASKED, survivor=None)],
+    "fact.retired.v1": [
+        FactRetired(cause=RetireCause.ASKED, survivor=None),
+        FactRetired(cause=RetireCause.MERGED, survivor="f-2"),
+    ],
     "fact.restored.v1": [FactRestored(to_version=3)],
     "fact.rolled_back.v1": [
         FactRolledBack(to_version=2, within=Period(MARCH, APRIL)),
@@ -105,10 +109,7 @@ EXAMPLES: dict[str, list[Event]] = {
         HoldPlaced(hold_id="h-2", fact_id=None, matter="Case 8"),
     ],
     "subject.hold_released.v1": [HoldReleased(hold_id="h-1")],
+    "subject.redaction_deferred.v1": [RedactionDeferred(fact_id="f-1")],
+    "subject.erasure_deferred.v1": [ErasureDeferred()],
     "subject.erased.v1": [SubjectErased()],
 }
-
-
-def tag_of(event: Event) -> bytes | None:
-    """Return the tag that is stored with *event*."""
-    return TAG if isinstance(event, FactAsserted | FactRevised) else None

@@ -9,7 +9,7 @@ import pytest
 
 from muniment.domain.events import Event
 from muniment.ledger import codec
-from tests.unit.golden_events import EXAMPLES, tag_of
+from tests.unit.golden_events import EXAMPLES
 
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -41,14 +41,14 @@ def topic_of(file: Path) -> str:
 @pytest.mark.parametrize("file", FILES, ids=topic_of)
 def test_every_golden_file_can_be_read(file: Path) -> None:
     for each in stored(file):
-        event, _ = codec.decode(each.topic, each.header, each.content, place="here")
+        event = codec.decode(each.topic, each.header, each.content, place="here")
         assert isinstance(event, EVENT_TYPES)
 
 
 @pytest.mark.parametrize("file", FILES, ids=topic_of)
 def test_every_golden_file_can_be_read_without_any_key(file: Path) -> None:
     for each in stored(file):
-        event, _ = codec.decode(each.topic, each.header, None, place="here")
+        event = codec.decode(each.topic, each.header, None, place="here")
         sealed = {"content", "evidence", "matter"} & {one.name for one in fields(event)}
         assert all(getattr(event, name) is None for name in sealed)
 
@@ -58,7 +58,7 @@ def test_todays_event_has_the_golden_bytes(topic: str, number: int) -> None:
     event = EXAMPLES[topic][number]
     golden = stored(GOLDEN / f"{topic}.json")[number]
 
-    encoded = codec.encode(event, content_tag=tag_of(event))
+    encoded = codec.encode(event)
 
     assert Stored(encoded.topic, encoded.header, encoded.content) == golden
 
@@ -70,7 +70,7 @@ def test_the_golden_bytes_are_todays_event(topic: str, number: int) -> None:
 
     read = codec.decode(topic, golden.header, golden.content, place="here")
 
-    assert read == (event, tag_of(event))
+    assert read == event
 
 
 @pytest.mark.parametrize("kind", EVENT_TYPES, ids=lambda kind: kind.__name__)
