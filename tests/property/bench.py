@@ -10,7 +10,6 @@ from muniment import (
     MemoryStore,
     MunimentError,
     Receipt,
-    RollbackPlan,
     Scope,
     Settings,
 )
@@ -30,6 +29,7 @@ from tests import oracle
 from tests.oracle import Held, Recorded, Seen
 from tests.property import shown
 from tests.property.model import Answer, Appended, Item, Model, Rollback
+from tests.property.rollbacks import check_receipt
 
 
 By = Mapping[str, str | None]
@@ -102,7 +102,7 @@ class Bench:
             answer = SubjectFrozenError
         if not isinstance(answer, list):
             assert refusal(write.call) is answer
-            assert self._new_events() == []
+            assert self.new_events() == []
             return None
         at = self.model.next_time
         result = write.call()
@@ -111,7 +111,7 @@ class Bench:
         named: dict[str, str] = {}
         for expected, event in zip(answer, events, strict=True):
             check_appended(expected, event, named)
-        self._keep(write, result, events)
+        self._keep(write, result, at)
         return result
 
     def roll_back(
@@ -133,7 +133,7 @@ class Bench:
                 answer = PlanOutdatedError
         if not isinstance(answer, Rollback):
             assert refusal(write.call) is answer
-            assert self._new_events() == []
+            assert self.new_events() == []
             return
         forced = answer.forced if on_conflict == "force" else {}
         wanted = {**answer.wanted, **forced}
@@ -146,8 +146,10 @@ class Bench:
         assert {each.fact_id for each in events} == set(wanted)
         for fact_id in facts:
             assert self.model.held(fact_id) == wanted.get(fact_id, before[fact_id])
-        self.check_receipt(receipt, events, before)
-        self._keep(write, receipt, events)
+        did_something = self.model.last == at
+        assert receipt.tx_id == (self.model.last_tx if did_something else None)
+        check_receipt(self.model, receipt, events, before)
+        self._keep(write, receipt, at)
 
     def to_time(self, subject: str, at: Instant) -> Rollback | type[MunimentError]:
         """Return what a rollback to a time must lead to; that time is then asked about."""
@@ -155,29 +157,6 @@ class Bench:
             return FutureAsOfError
         self.model.asked = max(self.model.asked, at)
         return self.model.to_time(subject, at)
-
-    def check_plan(self, plan: RollbackPlan, subject: str, answer: Rollback) -> None:
-        """Check that a plan tells what would be done, and did nothing."""
-        assert self._new_events() == []
-        assert plan.position == len(self.model.ledger)
-        assert str(plan.scope) == subject
-        assert plan.skipped == ()
-        entries = [*plan.diff.added, *plan.diff.removed, *plan.diff.changed]
-        assert {each.fact_id: each.beliefs_after for each in entries} == {
-            fact_id: shown.pieces(self.model.fact(fact_id), held)
-            for fact_id, held in answer.wanted.items()
-        }
-        assert {each.fact_id: each.versions for each in plan.conflicts} == {
-            fact_id: tuple(
-                shown.version(self.model.fact(fact_id)[number - 1]) for number in numbers
-            )
-            for fact_id, numbers in answer.clashing.items()
-        }
-        forced = {each.fact_id: each.forced for each in plan.conflicts if each.forced}
-        assert {fact_id: each.beliefs_after for fact_id, each in forced.items()} == {
-            fact_id: shown.pieces(self.model.fact(fact_id), held)
-            for fact_id, held in answer.forced.items()
-        }
 
     def check_remembered(self, fact: Fact, item: Item) -> None:
         """Check that what is given back is believed now, and says what was said."""
@@ -201,32 +180,10 @@ class Bench:
             valid, version = base
             assert fact == shown.fact(Seen(valid=valid, said=history[version - 1]))
 
-    def check_receipt(
-        self, receipt: Receipt, events: list[Recorded], before: Mapping[str, Held]
-    ) -> None:
-        """Check that *receipt* tells what was done, and how it was before."""
-        assert receipt.tx_id == (events[0].tx_id if events else None)
-        assert receipt.position == (
-            self.model.ledger[-1].position if self.model.ledger else 0
-        )
-        assert set(receipt.fact_ids) == {each.fact_id for each in events}
-        assert receipt.diff is not None
-        entries = [*receipt.diff.added, *receipt.diff.removed, *receipt.diff.changed]
-        assert sorted(each.fact_id for each in entries) == sorted(receipt.fact_ids)
-        for entry in entries:
-            history, mine = self.model.fact(entry.fact_id), before[entry.fact_id]
-            assert entry.beliefs_before == shown.pieces(history, mine)
-            after = shown.pieces(history, self.model.held(entry.fact_id))
-            assert entry.beliefs_after == after
-            assert (entry.before is None, entry.after is None) == (not mine, not after)
-            assert entry.causes == tuple(
-                shown.version(each) for each in events if each.fact_id == entry.fact_id
-            )
-
     def repeat(self, write: Write, result: object) -> None:
         """Do again what was done with an idempotency key: nothing, with the same answer."""
         assert write.call() == result
-        assert self._new_events() == []
+        assert self.new_events() == []
 
     @property
     def latest(self) -> Instant:
@@ -311,9 +268,8 @@ class Bench:
 
     def _record(self, write: Write, at: Instant) -> list[Recorded]:
         """Add to the model what the ledger recorded since, checking its stamp."""
-        found, model = self._new_events(), self.model
-        tx_id = model.ledger[-1].tx_id + 1 if model.ledger else 1
-        added = []
+        found, model = self.new_events(), self.model
+        tx_id, added = model.last_tx + 1, list[Recorded]()
         for event in found:
             is_fact = event.stream.startswith(FACT)
             mine = [
@@ -341,9 +297,20 @@ class Bench:
             )
             model.ledger.append(recorded)
             added.append(recorded)
+        self._check_head(write, at, has_events=bool(added))
         return added
 
-    def _new_events(self) -> list[RecordedEvent]:
+    def _check_head(self, write: Write, at: Instant, *, has_events: bool) -> None:
+        """Check where the ledger stands; what did nothing is there if it had a key."""
+        head, model = self.store._lookup.ledger.present().head, self.model
+        known = any(each.subject == write.subject for each in model.ledger)
+        has_key = "idempotency_key" in write.by
+        if has_events or (has_key and (known or head.tx_id > model.last_tx)):
+            model.last_tx, model.last = model.last_tx + 1, at
+        assert (head.tx_id, head.recorded_at) == (model.last_tx, model.last)
+        assert head.position == len(model.ledger)
+
+    def new_events(self) -> list[RecordedEvent]:
         """Return what the ledger holds beyond the model."""
         ledger = self.store._lookup.ledger
         stamped = ledger.recorder.read(after=len(self.model.ledger), limit=100)
@@ -355,8 +322,8 @@ class Bench:
             )
         ]
 
-    def _keep(self, write: Write, result: object, events: list[Recorded]) -> None:
-        if write.by.get("idempotency_key") and events:
+    def _keep(self, write: Write, result: object, at: Instant) -> None:
+        if "idempotency_key" in write.by and self.model.last == at:
             self.keyed.append((write, result))
             self.repeat(write, result)
 

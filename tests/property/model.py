@@ -96,16 +96,16 @@ class Model:
         ledger: Everything recorded.
         clock: What the injected clock says.
         asked: The latest recorded time that was asked about.
+        last_tx: The last transaction; one that did nothing may keep a key alone.
+        last: When it was recorded.
     """
 
     def __init__(self, clock: Instant) -> None:
         self.ledger: list[Recorded] = []
         self.clock = clock
         self.asked = BEGINNING
-
-    @property
-    def last(self) -> Instant:
-        return self.ledger[-1].recorded_at if self.ledger else BEGINNING
+        self.last_tx = 0
+        self.last = BEGINNING
 
     @property
     def now(self) -> Instant:
@@ -252,7 +252,7 @@ class Model:
 
     def undo(self, tx_id: int) -> Rollback | type[MunimentError]:
         written = [each for each in self.ledger if each.tx_id == tx_id]
-        if not written:
+        if not 1 <= tx_id <= self.last_tx:
             return UnknownTransactionError
         if not any(each.fact_id for each in written):
             return NothingToUndoError

@@ -74,9 +74,12 @@ def check_modified(bench: Bench, subject: str, start: Instant, end: Instant) -> 
     if start >= end:
         assert refusal(ask) is InvalidPeriodError
         return
+    if start - 1 > bench.latest:
+        assert refusal(ask) is FutureAsOfError
+        return
     found = ask()
-    if end <= bench.model.now:
-        bench.model.asked = max(bench.model.asked, Instant(end - 1))
+    last = end if end <= bench.model.now else start
+    bench.model.asked = max(bench.model.asked, Instant(last - 1))
     expected = oracle.modified(bench.model.ledger, subject, start, end)
     assert [(each.fact_id, each.versions) for each in found] == [
         (fact_id, shown.versions(history)) for fact_id, history in expected.items()
