@@ -5,7 +5,7 @@ import sqlalchemy as sa
 
 from muniment import MemoryStore, Settings
 from muniment.api.opening import KEY_FILE
-from muniment.errors import MunimentError, NotFound
+from muniment.errors import ConfigurationError, MunimentError, NotFound
 from tests.stores import Backend
 
 
@@ -104,7 +104,7 @@ def test_one_person_in_two_ledgers_is_two_subjects(durable: Backend) -> None:
 
 @pytest.mark.parametrize("name", ["", "Acme", "a/b", "a b", "-a", "a" * 64, "ä", "a\n"])
 def test_a_name_that_is_no_ledger_is_refused(durable: Backend, name: str) -> None:
-    with pytest.raises(ValueError, match="ledger"):
+    with pytest.raises(ConfigurationError, match="ledger"):
         Settings(
             database_url=durable.database_url,
             key_file=durable.directory / KEY_FILE,

@@ -116,7 +116,10 @@ def counted_ids(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
         nonlocal numbers
         numbers = itertools.count(1)
 
-    monkeypatch.setattr(transacting, "new_fact_id", lambda _: f"f{next(numbers):05}")
+    def names(_: Instant) -> Iterator[str]:
+        return (f"f{number:05}" for number in numbers)
+
+    monkeypatch.setattr(transacting, "new_fact_ids", names)
     return start
 
 
