@@ -26,7 +26,7 @@ from muniment.errors import (
 )
 from muniment.instants import to_instant
 from muniment.ledger import keys, tables
-from muniment.ledger.database import connect, reading, sqlite_file, writing
+from muniment.ledger.database import connect, is_foreign, reading, sqlite_file, writing
 from muniment.ledger.keys import KeyRing
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.memory_recorder import MemoryRecorder
@@ -57,11 +57,13 @@ class OpenLedger:
 
     Attributes:
         place: The directory or URL, without a password.
+        leave: Called once the ledger is closed.
     """
 
     ledger: Ledger
     timeline: Timeline
     place: str
+    leave: Callable[[], object] | None = None
 
 
 def settings_for(target: Settings | Path | str | None) -> Settings:
@@ -115,9 +117,6 @@ def _open(
     engine = _connected(settings.database_url, settings, schema=None)
     undone.callback(engine.dispose)
     is_made = migrations.exists(engine)
-    if not is_made and migrations.is_foreign(engine):
-        place = _shown(settings.database_url)
-        raise NotAStoreError(place, "it holds tables of something else")
     if not is_made and not create:
         raise StoreNotFoundError(_shown(settings.database_url))
     migrations.upgrade(engine, "ledger", lock_timeout=settings.lock_timeout)
@@ -146,8 +145,8 @@ def _in_memory(settings: Settings, clock: ClockSource | None) -> OpenLedger:
     timeline = MemoryTimeline(recorder)
     ledger = Ledger(recorder, _vault(located, has_ledger=False), timeline, settings.ledger)
     timeline.bind(ledger.mapper)
-    weakref.finalize(ledger, shutil.rmtree, place, ignore_errors=True)
-    return OpenLedger(ledger, timeline, _MEMORY)
+    removed = weakref.finalize(ledger, shutil.rmtree, place, ignore_errors=True)
+    return OpenLedger(ledger, timeline, _MEMORY, leave=removed)
 
 
 def _connected(url: str, settings: Settings, *, schema: str | None) -> sa.Engine:
@@ -174,6 +173,9 @@ def _check_place(url: str, *, create: bool) -> None:
                 raise StoreNotFoundError(str(directory))
         elif not file.is_file():
             raise NotAStoreError(str(directory), f"{file.name} is not a file")
+        elif is_foreign(file, migrations.VERSION_TABLE):
+            problem = f"{file.name} holds the tables of something else"
+            raise NotAStoreError(str(directory), problem)
     elif directory.exists():
         raise NotAStoreError(str(directory), "it is not a directory")
     elif not create:

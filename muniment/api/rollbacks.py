@@ -23,6 +23,7 @@ from muniment.domain.rollback import CausedBy, Move, Moves, StampedFact
 from muniment.domain.scope import Scope
 from muniment.domain.time import ALWAYS, Instant, Period
 from muniment.errors import (
+    FutureAsOfError,
     InvalidValueError,
     NothingToUndoError,
     PlanOutdatedError,
@@ -106,9 +107,13 @@ class Planner:
 
     def to_time(self, scope: Scope, recorded_at: Instant) -> RollbackPlan:
         """Plan to bring every fact of a subject back to a time."""
-        self._ledger.resolve(recorded_at)
+        if self._ledger.vault.find(scope) is not None:
+            self._ledger.resolve(recorded_at)
         head, subject, streams = self._streams(scope)
         if subject is None:
+            now = self._ledger.present().now
+            if recorded_at > now:
+                raise FutureAsOfError(recorded_at, now)
             return self._plan(scope, None, {}, Moves(), position=head)
         moves = rollback.to_time(self._stamped(subject, streams), recorded_at)
         return self._plan(scope, subject, streams, moves, position=head)
@@ -167,7 +172,9 @@ class Planner:
         """
         if plan.origin != self._ledger.origin:
             raise InvalidValueError(
-                "plan", plan.origin, f"a plan made for {self._ledger.origin}"
+                "plan",
+                plan.origin,
+                f"made for {self._ledger.origin}, not for another ledger",
             )
         moves = _decided(plan, on_conflict)
         if self._ledger.vault.find(plan.scope) is None:

@@ -44,6 +44,7 @@ class MemoryStore(CustodialStore):
             opened.ledger, opened.timeline, content_limit=settings.content_limit
         )
         self._place = opened.place
+        self._leave = opened.leave
         self._settings = settings
 
     @classmethod
@@ -90,6 +91,8 @@ class MemoryStore(CustodialStore):
         """Let go of connections and keys; what was written stays."""
         if self._open_lookup is not None:
             self._ledger.close()
+            if self._leave is not None:
+                self._leave()
         self._open_lookup = None
 
     def __enter__(self) -> Self:

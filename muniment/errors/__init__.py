@@ -46,6 +46,7 @@ Every error Muniment raises on purpose.
   + Corruption                  stored data contradicts itself: stop, never retry
     - UnknownEventError         an event this version cannot read
     - NewerSchemaError          an event or a store written by a newer version
+    - DamagedDatabaseError      a file the database cannot read
     - BrokenSealError           a payload that does not open under its key
     - VaultMismatchError        the vault belongs to another store
     - TamperedError             what is stored is not what was recorded
@@ -70,6 +71,7 @@ from muniment.errors.categories import (
 from muniment.errors.faults import (
     BrokenSealError,
     CommitUncertainError,
+    DamagedDatabaseError,
     DatabaseUnavailableError,
     LedgerBusyError,
     NewerSchemaError,
@@ -124,6 +126,7 @@ __all__ = [
     "Conflict",
     "ContentTooLargeError",
     "Corruption",
+    "DamagedDatabaseError",
     "DatabaseUnavailableError",
     "FactNotCurrentError",
     "FactRedactedError",

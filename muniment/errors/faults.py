@@ -82,6 +82,17 @@ class BrokenSealError(Corruption):
         )
 
 
+class DamagedDatabaseError(Corruption):
+    """A file of the store is damaged: the database cannot read it."""
+
+    def __init__(self, problem: str) -> None:
+        self.problem = problem
+        super().__init__(
+            f"the database is damaged ({problem}); stop, keep the files, and restore a "
+            "backup of the ledger"
+        )
+
+
 class VaultMismatchError(Corruption):
     """The vault belongs to another store, or to another key."""
 

@@ -17,7 +17,9 @@ class UnknownHoldError(NotFound):
 
     def __init__(self, hold_id: str) -> None:
         self.hold_id = hold_id
-        super().__init__(f"no hold {shown(hold_id)} was ever placed; its placing said its id")
+        super().__init__(
+            f"no hold {shown(hold_id)} was ever placed; its placing said its id"
+        )
 
 
 class UnknownTransactionError(NotFound):

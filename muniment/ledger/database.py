@@ -4,7 +4,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from muniment.errors import (
     CommitUncertainError,
     ConfigurationError,
+    DamagedDatabaseError,
     DatabaseUnavailableError,
     LedgerBusyError,
     NotAStoreError,
@@ -139,6 +140,20 @@ class StandingConnection:
         return self._engine.connect()
 
 
+def is_foreign(file: Path, version_table: str) -> bool:
+    """
+    Whether an SQLite *file* holds the tables of something else; it is not touched.
+
+    Raises:
+        NotAStoreError: If it is no database.
+        DamagedDatabaseError: If it cannot be read.
+    """
+    query = "SELECT name FROM sqlite_master WHERE type = 'table'"
+    with translated(0), closing(sqlite3.connect(file)) as connection:
+        names = {name for (name,) in connection.execute(query)}
+    return bool(names) and version_table not in names
+
+
 @contextmanager
 def writing(engine: sa.Engine, *, lock_timeout: float) -> Iterator[sa.Connection]:
     """
@@ -196,6 +211,8 @@ def translated(lock_timeout: float) -> Iterator[None]:
     except (sa.exc.DatabaseError, sqlite3.DatabaseError) as error:
         if "not a database" in _problem(error):
             raise NotAStoreError("the file", "it is not an SQLite database") from error
+        if "malformed" in _problem(error):
+            raise DamagedDatabaseError(_problem(error)) from error
         raise
 
 

@@ -92,10 +92,6 @@ class SealingMapper(Mapper[str]):
         """Return a subject by its name inside, or ``None`` when it was erased."""
         return self._vault.subject(ref)
 
-    def skeletons(self, events: Sequence[StampedEvent]) -> tuple[RecordedEvent, ...]:
-        """Return *events* without content; needs no key."""
-        return tuple(self._recorded(each, None, None) for each in events)
-
     def sealed_header(self, subject: Subject | None, tx_id: int, origin: Origin) -> bytes:
         """
         Return who did something and why, sealed for one transaction.

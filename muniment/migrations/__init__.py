@@ -67,19 +67,11 @@ def exists(engine: sa.Engine) -> bool:
         return VERSION_TABLE in sa.inspect(connection).get_table_names()
 
 
-def is_foreign(engine: sa.Engine) -> bool:
-    """Whether *engine* names an SQLite database that holds something else's tables."""
-    if engine.dialect.name != "sqlite":
-        return False
-    with reading(engine) as connection:
-        return bool(sa.inspect(connection).get_table_names())
-
-
 def _current(engine: sa.Engine, target: Target) -> str | None:
     """Return the revision a database is at, refusing one we do not know."""
     if not exists(engine):
         return None
-    with engine.connect() as connection:
+    with reading(engine) as connection:
         found = connection.execute(sa.text(f"SELECT version_num FROM {VERSION_TABLE}"))
         current = found.scalar()
     if current not in (None, *_KNOWN):

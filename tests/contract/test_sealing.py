@@ -136,9 +136,9 @@ def test_what_is_sealed_is_nowhere_readable(durable: Backend) -> None:
             metadata={"canary-key": "canary-value"},
             idempotency_key="canary-idempotency",
         )
-        event = store._ledger.mapper.skeletons(store._ledger.recorder.read(limit=1))[
-            0
-        ].event
+        stored = store._ledger.recorder.read(limit=1)
+        (recorded,) = store._ledger.mapper.opened(stored, None)
+        event = recorded.event
 
     for vault in (False, True):
         with durable.sql(vault=vault) as connection:
