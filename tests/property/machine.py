@@ -18,6 +18,7 @@ from muniment.domain.events import RevisionCause
 from muniment.domain.time import Instant
 from muniment.errors import (
     MunimentError,
+    SubjectFrozenError,
     VersionConflictError,
 )
 from muniment.instants import moment
@@ -259,7 +260,11 @@ class WritingMachine(RuleBasedStateMachine):
             by,
             lambda by: self.store.rollback_fact(fact_id, to_version=version, **by),
         )
-        self.bench.roll_back(write, self.model.to_version(fact_id, version), "abort")
+        answer = self.model.to_version(fact_id, version)
+        if self.model.is_frozen(write.subject):
+            # This one is decided under the lock, where that is looked at first.
+            answer = SubjectFrozenError
+        self.bench.roll_back(write, answer, "abort")
 
     @with_facts
     @rule(subject=subjects, when=moments, by=bys)

@@ -133,7 +133,9 @@ class Model:
         return self.fact(fact_id)[0].subject
 
     def moved_at(self, subject: str) -> int:
-        return max((e.position for e in self.ledger if e.subject == subject), default=0)
+        """Return where a fact of *subject* changed last: a freeze changes none."""
+        facts = [e for e in self.ledger if e.subject == subject and e.fact_id]
+        return max((each.position for each in facts), default=0)
 
     def remember(self, subject: str, items: Sequence[Item]) -> Answer:
         """Say each of *items*, or corroborate a fact that says it already."""

@@ -9,6 +9,7 @@ from muniment.domain.commands import (
     ThawSubject,
 )
 from muniment.domain.events import (
+    ErasureDeferred,
     HoldPlaced,
     HoldReleased,
     SubjectErased,
@@ -17,6 +18,7 @@ from muniment.domain.events import (
     SubjectThawed,
 )
 from muniment.domain.subject import SubjectState, decide, fold
+from muniment.errors import UnknownHoldError
 
 
 WHOLE = HoldPlaced(hold_id="h-1", fact_id=None, matter="case")
@@ -37,7 +39,8 @@ RELEASE = ReleaseHold(hold_id="h-1")
         ([WHOLE], PLACE, []),
         ([ONE], PLACE, [WHOLE]),
         ([WHOLE], RELEASE, [HoldReleased(hold_id="h-1")]),
-        ([ONE], RELEASE, []),
+        ([WHOLE, HoldReleased(hold_id="h-1")], RELEASE, []),
+        ([WHOLE], EraseSubject(), [ErasureDeferred()]),
         ([], EraseSubject(), [SubjectErased()]),
         ([SubjectErased()], EraseSubject(), []),
         ([SubjectErased()], FreezeSubject(), []),
@@ -49,6 +52,17 @@ def test_the_right_events_once_and_none_the_second_time(
 ) -> None:
     assert list(decide(command, fold(given))) == events
     assert decide(command, fold([*given, *events])) == ()
+
+
+def test_a_hold_that_was_never_placed_cannot_be_released() -> None:
+    with pytest.raises(UnknownHoldError):
+        decide(RELEASE, fold([ONE]))
+
+
+def test_what_waited_for_the_last_hold_is_done_when_it_is_released() -> None:
+    events = decide(RELEASE, fold([WHOLE, ErasureDeferred()]))
+
+    assert events == (HoldReleased(hold_id="h-1"), SubjectErased())
 
 
 @pytest.mark.parametrize(
