@@ -30,7 +30,7 @@ if TYPE_CHECKING:
         ErasureStatus,
         StoreReport,
     )
-    from muniment.api.custody import Verification
+    from muniment.api.custody import Hold, Verification
     from muniment.api.retaining import Retirement
     from muniment.api.rollbacks import Cause
     from muniment.api.store import MemoryStore
@@ -46,6 +46,7 @@ else:
         "ErasureCertificate": "muniment.api.certificates",
         "ErasurePlan": "muniment.api.certificates",
         "ErasureStatus": "muniment.api.certificates",
+        "Hold": "muniment.api.custody",
         "MemoryStore": "muniment.api.store",
         "MunimentError": "muniment.errors",
         "RetentionRule": "muniment.domain.policy",
@@ -77,6 +78,7 @@ __all__ = [
     "Fact",
     "FactHistory",
     "FactVersion",
+    "Hold",
     "MemoryDiff",
     "MemorySnapshot",
     "MemoryStore",

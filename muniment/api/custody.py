@@ -42,6 +42,22 @@ class Verification:
         return not self.findings
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hold:
+    """
+    A legal hold in force.
+
+    Attributes:
+        fact_id: The one fact it binds; ``None`` when it binds all of the subject.
+        matter: What it is for.
+    """
+
+    hold_id: str
+    scope: Scope
+    fact_id: str | None
+    matter: str | None
+
+
 class CustodialStore(WritingStore):
     """A store that can account for what it holds, and for what it no longer holds."""
 
@@ -185,6 +201,41 @@ class CustodialStore(WritingStore):
         whose = inputs.scope_of(user_id, scope)
         inputs.name("hold_id", hold_id)
         return Forgetter(self._lookup).release_hold(whose, hold_id, inputs.origin(by))
+
+    @verb
+    def list_holds(
+        self, *, user_id: str | None = None, scope: Scope | None = None
+    ) -> tuple[Hold, ...]:
+        """
+        Return the legal holds in force on a subject, in the order they were placed.
+
+        Args:
+            user_id: Whose memory; or *scope*.
+            scope: Whose memory; or *user_id*.
+        """
+        whose = inputs.scope_of(user_id, scope)
+        subject = self._ledger.vault.find(whose)
+        holds = self._ledger.subject_state(subject).holds if subject else ()
+        return tuple(
+            Hold(
+                hold_id=each.hold_id,
+                scope=whose,
+                fact_id=each.fact_id,
+                matter=each.matter,
+            )
+            for each in holds
+        )
+
+    @verb
+    def erasure_certificate(self, subject_ref: str) -> ErasureCertificate | None:
+        """
+        Return the certificate of an erasure, if there was one.
+
+        Args:
+            subject_ref: As `erase` gave it; nothing else leads there any more.
+        """
+        inputs.name("subject_ref", subject_ref)
+        return Forgetter(self._lookup).certificate(subject_ref)
 
     @verb
     def plan_erasure(

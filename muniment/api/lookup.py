@@ -152,13 +152,17 @@ class Lookup:
         state = self.ledger.subject_state(subject) if subject else SubjectState()
         if state.erasure_deferred:
             return []
-        return [
-            (fact, row)
-            for fact, row in self.facts(
-                scope, point, category=category, after=after, limit=limit
-            )
-            if not state.restricts(fact.fact_id)
-        ]
+        # At one point a fact has one belief, so this many are enough for *limit* others.
+        most = limit + len(state.deferred)
+        found = self.facts(scope, point, category=category, after=after, limit=most)
+        usable = [each for each in found if not state.restricts(each[0].fact_id)]
+        return usable[:limit]
+
+    def is_restricted(self, fact: Fact) -> bool:
+        """Whether a fact is stored and not used: a hold keeps it from being erased."""
+        subject = self.ledger.vault.find(fact.scope)
+        state = self.ledger.subject_state(subject) if subject else SubjectState()
+        return state.restricts(fact.fact_id)
 
     def fact(self, fact_id: str, point: Point) -> tuple[Fact, BeliefRow] | None:
         """Return what is believed of one fact at *point*, expired or not."""

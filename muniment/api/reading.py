@@ -71,6 +71,10 @@ class ReadingStore:
         fact, row = found
         if expired(row, point):
             raise FactNotCurrentError(fact_id, "it has expired")
+        if as_of is None and lookup.is_restricted(fact):
+            raise FactNotCurrentError(
+                fact_id, "it is to be forgotten, a legal hold keeps it"
+            )
         return fact
 
     @verb

@@ -8,11 +8,14 @@ import typer
 
 from muniment.api.cli import (
     demonstrating,
+    erasing,
     incidents,
     keeping,
     looking,
     options,
+    proving,
     remembering,
+    retention,
 )
 
 
@@ -92,12 +95,19 @@ _add(
     "forget",
     remembering.forget,
     'forget 01m8nqhdc08zyb7218v6btq1av --reason "the user asked"',
+    "forget 01m8nqhdc08zyb7218v6btq1av --redact --actor officer-1",
 )
 _add(
     _REMEMBER,
     "restore",
     remembering.restore,
     "restore 01m8nqhdc08zyb7218v6btq1av",
+)
+_add(
+    _REMEMBER,
+    "merge",
+    remembering.merge,
+    "merge 01m8nqhdc08zyb7218v6btq1av --into 01m8ntpcrsay1gp1sr3nn72j1z",
 )
 _add(
     _REMEMBER,
@@ -145,7 +155,62 @@ _add(_TAKE_BACK, "undo", incidents.undo, 'undo 71 --reason "it was right after a
 _add(_TAKE_BACK, "freeze", incidents.freeze, "freeze --user u-123 --actor officer-1")
 _add(_TAKE_BACK, "thaw", incidents.thaw, "thaw --user u-123 --actor officer-1")
 
+_FORGET: Final = "Forget for good, or by rule"
+_add(
+    _FORGET,
+    "erase",
+    erasing.erase,
+    "erase --user u-123 --plan",
+    'erase --user u-123 --reason "request 2026-17" --actor officer-1',
+)
+_add(_FORGET, "certificate", erasing.certificate, "certificate 9f6f1b490076a426045d")
+_add(
+    _FORGET,
+    "hold",
+    erasing.hold,
+    'hold --user u-123 --matter "case 4711" --issued-by counsel-1',
+)
+_add(
+    _FORGET,
+    "release",
+    erasing.release,
+    "release hold-c54100ecdc83772e --user u-123 --actor counsel-1",
+)
+_add(_FORGET, "holds", erasing.holds, "holds --user u-123")
+_add(
+    _FORGET,
+    "retain",
+    retention.retain,
+    "retain --category chat --older-than 90d --plan",
+    "retain --rules retention.toml --yes --every 1h",
+)
+
+_PROVE: Final = "Prove"
+_add(
+    _PROVE,
+    "verify",
+    proving.verify,
+    "verify",
+    "verify --published /mnt/elsewhere/tree-heads.txt",
+)
+_add(_PROVE, "prove", proving.prove, "prove 71 > proof.txt", "prove 71 --envelope")
+_add(
+    _PROVE,
+    "prove-consistency",
+    proving.prove_consistency,
+    "prove-consistency 64",
+)
+_add(
+    _PROVE,
+    "tree-head",
+    proving.tree_head,
+    "tree-head",
+    "tree-head --publish-to /mnt/elsewhere/tree-heads.txt",
+)
+_add(_PROVE, "public-key", proving.public_key, "public-key")
+
 _STORE: Final = "The store"
 _add(_STORE, "init", keeping.init, "init", "init --store /srv/memory --ledger acme")
 _add(_STORE, "rebuild", keeping.rebuild, "rebuild")
+_add(_STORE, "rotate-key", keeping.rotate_key, "rotate-key")
 _add(_STORE, "demo", demonstrating.demo, "demo --store demo-store")

@@ -37,6 +37,10 @@ def receipt(done: Receipt) -> RenderableType:
         return Text("nothing to do", "dim")
     head = f"transaction {done.tx_id}, recorded {instant(done.recorded_at)}"
     shown = Text(head, "bold green")
+    if done.hold_id is not None:
+        shown.append_text(words(f"\nhold {done.hold_id}: its id releases it", ""))
+    if done.deferred:
+        shown.append("\nit waits for a legal hold, and is not used until then", "yellow")
     return shown if done.diff is None else Group(shown, diff(done.diff))
 
 

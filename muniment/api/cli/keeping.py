@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from muniment.api.cli import terminal
-from muniment.api.cli.answers import Made, Rebuilt
+from muniment.api.cli.answers import Made, Rebuilt, Rotated
 from muniment.api.cli.options import Author
 from muniment.api.cli.place import Place
 from muniment.errors import StoreNotFoundError
@@ -86,4 +86,26 @@ def rebuild(at: Place) -> None:
     """
     with at.opened() as store:
         found = Rebuilt(beliefs=store.rebuild())
+    at.answer(found)
+
+
+def rotate_key(at: Place) -> None:
+    """
+    Replace the key-encryption key while the store is in use.
+
+    With a key file, a new key is written beside the old one, every key of the vault is
+    wrapped with it, and it is alone in the file at the end: keep a new copy of it. With
+    MUNIMENT_KEY, name the old key and a new one there, with a comma between; run this;
+    then name the new one alone.
+
+    A rotation that was interrupted goes on when it is run again. The contents are not
+    touched, however many there are.
+    """
+    with at.opened() as store, terminal.counting("keys wrapped anew") as counted:
+
+        def progress(done: int) -> None:
+            if counted is not None:
+                counted(done, done)
+
+        found = Rotated(keys=store.rotate_key(progress=progress))
     at.answer(found)

@@ -13,7 +13,7 @@ from muniment.errors import ConfigurationError
 
 
 if TYPE_CHECKING:
-    from muniment.api.cli.answers import Answer
+    from muniment.api.cli.answers import Answer, Text
     from muniment.api.opening import ClockSource
 
 
@@ -110,6 +110,19 @@ class Place:
             terminal.show(rendered(answer))
         else:
             terminal.emit(answer)
+
+    def answer_text(self, answer: "Text", *, as_document: bool = False) -> None:
+        """
+        Write what is text of its own as it is, to a person and to a pipe.
+
+        Args:
+            answer: The text, and what else is known of it.
+            as_document: Write all of it, as JSON; as with ``--json``.
+        """
+        if self.as_json or as_document:
+            terminal.emit(answer)
+        else:
+            terminal.emit_text(answer.text)
 
     @property
     def spelled(self) -> str:

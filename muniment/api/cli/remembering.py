@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from muniment.api.cli import terminal
 from muniment.api.cli.looking import FactId
 from muniment.api.cli.options import Author, Whose
 from muniment.api.cli.place import Place
@@ -204,15 +205,67 @@ def end(
 
 
 def forget(
-    fact_id: FactId, author: Author, at: Place, expected_version: ExpectedVersion = None
+    fact_id: FactId,
+    author: Author,
+    at: Place,
+    *,
+    expected_version: ExpectedVersion = None,
+    redact: Annotated[
+        bool,
+        typer.Option(
+            "--redact", help="Make what all its versions said unreadable, for good."
+        ),
+    ] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Redact without asking, for scripts.")
+    ] = False,
 ) -> None:
     """
     Stop believing and using a fact; restore brings it back.
 
     Its history and what was known before keep it.
+
+    With --redact nothing brings it back: the key of its content is destroyed, so that at
+    no moment and in no backup can it be read. That there was a fact, when and by whom,
+    stays. You are asked first. Under a legal hold the request waits, and the fact is not
+    used until then.
+    """
+    if not redact:
+        with at.opened() as store:
+            receipt = store.forget(fact_id, expected_version=expected_version, **author.by)
+        at.answer(receipt)
+        return
+    if expected_version is not None:
+        raise typer.TyperException("--redact is of all versions: no --expected-version")
+    if not (yes or at.can_ask):
+        raise typer.TyperException(
+            "a redaction asks before it destroys, and nobody can be asked here: repeat "
+            "with --yes"
+        )
+    with at.opened() as store:
+        if not yes and not typer.confirm(f"Redact {fact_id} for good?", err=True):
+            terminal.note("nothing was destroyed")
+            raise typer.Exit(terminal.CANCELLED)
+        receipt = store.forget(fact_id, mode="redact", **author.by)
+    at.answer(receipt)
+
+
+def merge(
+    fact_id: FactId,
+    author: Author,
+    at: Place,
+    *,
+    into: Annotated[
+        str, typer.Option(metavar="FACT", help="The fact that stays; of the same memory.")
+    ],
+) -> None:
+    """
+    Retire a fact that another one says as well; its history points to the survivor.
+
+    Nothing of what was known before changes, and undo or restore bring it back.
     """
     with at.opened() as store:
-        receipt = store.forget(fact_id, expected_version=expected_version, **author.by)
+        receipt = store.merge(fact_id, into=into, **author.by)
     at.answer(receipt)
 
 

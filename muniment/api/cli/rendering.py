@@ -5,9 +5,21 @@ from typing import assert_never
 from rich.console import RenderableType
 from rich.text import Text
 
-from muniment.api import answers
-from muniment.api.cli import differences, tables
-from muniment.api.cli.answers import Answer, Blamed, Made, Modified, Rebuilt, Told
+from muniment.api import answers, certificates, custody
+from muniment.api.cli import custodial, differences, tables
+from muniment.api.cli.answers import (
+    Answer,
+    Blamed,
+    Certified,
+    Due,
+    Held,
+    Made,
+    Modified,
+    Rebuilt,
+    Retained,
+    Rotated,
+    Told,
+)
 from muniment.api.cli.terminal import visible
 from muniment.api.loading import Loaded
 
@@ -39,6 +51,17 @@ def rendered(answer: Answer) -> RenderableType:  # noqa: C901, PLR0911, PLR0912 
             return Text(f"folded anew: {answer.beliefs:,} beliefs", "green")
         case Loaded():
             return Text(_loaded(answer), "green")
+        case (
+            custody.Verification()
+            | certificates.ErasurePlan()
+            | certificates.ErasureCertificate()
+            | Certified()
+            | Due()
+            | Held()
+            | Retained()
+            | Rotated()
+        ):
+            return custodial.rendered(answer)
         case Told():
             return Text("\n".join(["Go on asking:", *(f"  {e}" for e in answer.try_next)]))
         case _:

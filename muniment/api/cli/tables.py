@@ -45,7 +45,7 @@ def period(start: datetime | None, end: datetime | None) -> Text:
 
 def facts(held: Sequence[Fact]) -> RenderableType:
     """Return beliefs, one a row."""
-    table = _table("fact", "says", "valid from, to")
+    table = columns("fact", "says", "valid from, to")
     for fact in held:
         table.add_row(fact.fact_id, said(fact), period(fact.valid_from, fact.valid_to))
     return table if held else Text("nothing", "dim")
@@ -84,7 +84,7 @@ def history(found: FactHistory) -> RenderableType:
 
 def versions(listed: Iterable[FactVersion]) -> RenderableType:
     """Return versions, one a row, each with who made it and why."""
-    table = _table("version", "says", "recorded, by whom and why")
+    table = columns("version", "says", "recorded, by whom and why")
     for each in listed:
         table.add_row(
             Text.assemble(f"v{each.version} ", (each.kind, _STYLES.get(each.kind, ""))),
@@ -104,7 +104,7 @@ def modified(found: Sequence[ModifiedFact]) -> RenderableType:
 
 def blame(found: Sequence[BlameEntry]) -> RenderableType:
     """Return what is believed, each with the event that said it."""
-    table = _table("fact", "says", "recorded, by whom and why")
+    table = columns("fact", "says", "recorded, by whom and why")
     for each in found:
         why = cause(each.said_by)
         if each.restored_by is not None:
@@ -112,6 +112,16 @@ def blame(found: Sequence[BlameEntry]) -> RenderableType:
             why.append_text(cause(each.restored_by))
         table.add_row(each.fact_id, said(each.fact), why)
     return table if found else Text("nothing is believed there", "dim")
+
+
+def columns(*titles: str) -> Table:
+    """Return an empty table under *titles*."""
+    table = Table(box=None, header_style="dim", padding=(0, 2, 0, 0))
+    for title in titles:
+        # An id is there to be copied, so it is never broken.
+        is_name = title in {"fact", "version", "hold"}
+        table.add_column(title, no_wrap=is_name, overflow="fold")
+    return table
 
 
 def cause(version: FactVersion) -> Text:
@@ -140,15 +150,6 @@ def _what(version: FactVersion) -> Text:
             return Text(f"as after v{version.restores}", "dim")
         case _:
             return Text("", "dim")
-
-
-def _table(*titles: str) -> Table:
-    table = Table(box=None, header_style="dim", padding=(0, 2, 0, 0))
-    for title in titles:
-        # An id is there to be copied, so it is never broken.
-        is_name = title in {"fact", "version"}
-        table.add_column(title, no_wrap=is_name, overflow="fold")
-    return table
 
 
 def _count(number: int, noun: str) -> str:

@@ -61,7 +61,12 @@ def show(renderable: "RenderableType") -> None:
 
 def emit(answer: object) -> None:
     """Write *answer* to standard output as one JSON document, in one piece."""
-    raw = document(answer).encode()
+    emit_text(document(answer))
+
+
+def emit_text(text: str) -> None:
+    """Write *text* to standard output as it is, in one piece."""
+    raw = text.encode()
     try:
         sys.stdout.flush()
         sys.stdout.buffer.write(raw)
@@ -97,5 +102,27 @@ def progress(size: int) -> Iterator[Callable[[str, int], None] | None]:
             if stage not in tasks:
                 tasks[stage] = bar.add_task(stage, total=size)
             bar.update(tasks[stage], completed=done)
+
+        yield told
+
+
+@contextmanager
+def counting(what: str) -> Iterator[Callable[[int, int], None] | None]:
+    """
+    Show how many of how many are done, where somebody looks.
+
+    Gives what is to be told both numbers, or ``None`` on a pipe.
+    """
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.progress import MofNCompleteColumn, Progress  # noqa: PLC0415 - as above
+
+    columns = (*Progress.get_default_columns(), MofNCompleteColumn())
+    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None)
+
+        def told(done: int, of: int) -> None:
+            bar.update(task, completed=done, total=of)
 
         yield told

@@ -35,9 +35,12 @@ FACT = {
 VERSION = {
     "action",
     "actor",
+    "claimed_at",
+    "confidence",
     "content",
     "fact_id",
     "kind",
+    "metadata",
     "position",
     "reason",
     "recorded_at",
@@ -51,7 +54,16 @@ VERSION = {
     "valid_to",
     "version",
 }
-RECEIPT = {"diff", "fact_ids", "facts", "position", "recorded_at", "tx_id"}
+RECEIPT = {
+    "deferred",
+    "diff",
+    "fact_ids",
+    "facts",
+    "hold_id",
+    "position",
+    "recorded_at",
+    "tx_id",
+}
 DIFF = {"added", "changed", "from_position", "removed", "to_position"}
 ENTRY = {"after", "before", "beliefs_after", "beliefs_before", "causes", "fact_id"}
 

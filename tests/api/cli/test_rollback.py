@@ -28,7 +28,16 @@ def test_a_dry_run_answers_the_plan_and_writes_nothing(
 ) -> None:
     plan = cli.ask("rollback", fact["fact_id"], "--to-version", "1", "--dry-run")
 
-    assert plan.keys() == {"action", "conflicts", "diff", "position", "scope", "skipped"}
+    assert plan.keys() == {
+        "action",
+        "conflicts",
+        "diff",
+        "origin",
+        "position",
+        "recorded_at",
+        "scope",
+        "skipped",
+    }
     (entry,) = plan["diff"]["changed"]
     assert (entry["before"]["content"], entry["after"]["content"]) == ("wrong", "right")
     assert (plan["action"], plan["scope"], plan["position"]) == ("rollback", "user:u-1", 2)
