@@ -5,17 +5,18 @@ What every reading verb does: resolve its times to one position once, and read a
 """
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from muniment.api import showing
 from muniment.api.answers import DiffEntry, Fact, FactVersion, MemoryDiff, Receipt
-from muniment.domain.fact import touched
+from muniment.domain.fact import Belief, Beliefs
 from muniment.domain.scope import Scope
 from muniment.domain.subject import SubjectState
 from muniment.domain.time import BEGINNING, AsOf, Instant, Period
 from muniment.instants import moment
 from muniment.ledger.ledger import Ledger
-from muniment.ledger.records import RecordedEvent, fact_event
+from muniment.ledger.records import RecordedEvent
 from muniment.ledger.vault import Subject
 from muniment.projections.beliefs import BeliefQuery, BeliefRow, Timeline
 
@@ -195,28 +196,38 @@ class Lookup:
         if subject is None or not fact_ids:
             return {}
         low, high = sorted((first.position, second.position))
-        between = showing.by_fact(
-            self.ledger.subject_events(subject, after=low, until=high)
-        )
-        chosen: dict[str, list[RecordedEvent]] = {}
-        for fact_id in fact_ids:
-            moved = [each for each in between.get(fact_id, ()) if _moves_beliefs(each)]
-            chosen[fact_id] = moved or self._said_last(fact_id, high)
-        origins = self.ledger.origins(
-            subject, [each for some in chosen.values() for each in some]
-        )
+        about = {first.as_of.valid_at, second.as_of.valid_at}
+        streams = showing.by_fact(self.ledger.subject_events(subject, until=high))
+        chosen = {
+            fact_id: _turning(streams[fact_id], about, after=low) for fact_id in fact_ids
+        }
+        every = [event for events in chosen.values() for event in events]
+        origins = self.ledger.origins(subject, every)
         return {
             fact_id: tuple(showing.version(each, origins) for each in events)
             for fact_id, events in chosen.items()
         }
 
-    def _said_last(self, fact_id: str, position: int) -> list[RecordedEvent]:
-        """Return the event that last moved the beliefs of a fact up to *position*."""
-        _, events = self.ledger.fact(fact_id)
-        moving = [
-            each for each in events if each.position <= position and _moves_beliefs(each)
-        ]
-        return moving[-1:]
+
+def _turning(
+    events: Sequence[RecordedEvent], about: AbstractSet[Instant], *, after: int
+) -> list[RecordedEvent]:
+    """
+    Return the events past position *after* that changed what is believed *about* times.
+
+    Where none did, time has passed: then the one that last did.
+    """
+    left = showing.state(events).left
+    turning = [
+        event
+        for number, event in enumerate(events)
+        if any(_held(left[number], at) != _held(left[number + 1], at) for at in about)
+    ]
+    return [each for each in turning if each.position > after] or turning[-1:]
+
+
+def _held(beliefs: Beliefs, valid_at: Instant) -> Belief | None:
+    return next((each for each in beliefs if valid_at in each.valid), None)
 
 
 def expired(row: BeliefRow, point: Point) -> bool:
@@ -236,7 +247,3 @@ def diff_of(
         from_position=from_position,
         to_position=to_position,
     )
-
-
-def _moves_beliefs(recorded: RecordedEvent) -> bool:
-    return touched(fact_event(recorded)) is not None

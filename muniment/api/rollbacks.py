@@ -160,9 +160,7 @@ class Planner:
         Append what *plan* says, in one transaction.
 
         Args:
-            plan: What to do.
-            origin: Who asks for it, and why.
-            on_conflict: What to do about conflicts.
+            plan, origin, on_conflict: What to do, who asks for it, and how far to go.
             asked: What the caller asked for, where that was no plan: a repeat of it is
                 answered as the first time, whatever would be planned now.
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import assert_never
 
 import msgspec
 
@@ -13,9 +14,10 @@ from muniment.domain.commands import (
     FactCommand,
     RememberFact,
     RetireFact,
+    ReviseFact,
     SubjectCommand,
 )
-from muniment.domain.decision import decide, is_repeat
+from muniment.domain.decision import decide, repeated, revised
 from muniment.domain.events import FactAsserted, FactRevised, RetireCause
 from muniment.domain.scope import Scope
 from muniment.instants import moment
@@ -67,7 +69,8 @@ class Transactor:
                 work=work,
             )
         )
-        return committed, tuple(self.fact(committed, each) for each in committed.events)
+        facts = zip(committed.events, commands, strict=True)
+        return committed, tuple(self.fact(committed, *each) for each in facts)
 
     def change(
         self, fact_id: str, command: FactCommand, origin: Origin, *, action: str
@@ -137,14 +140,26 @@ class Transactor:
             )
         )
 
-    def fact(self, committed: Committed, event: RecordedEvent) -> Fact:
-        """Return the belief that *event* made, or that it left standing."""
+    def fact(
+        self,
+        committed: Committed,
+        event: RecordedEvent,
+        command: RememberFact | ReviseFact,
+    ) -> Fact:
+        """Return the belief that *event* made of *command*, or that it vouches for."""
         if isinstance(event.event, FactAsserted | FactRevised):
             return showing.fact(committed.subject, event, event.event.valid)
         subject, events = self.ledger.fact(event.fact_id)
         known = [each for each in events if each.position <= event.position]
-        fact = showing.state(known)
-        belief = fact.at(committed.recorded_at) or fact.beliefs[-1]
+        fact, recorded_at = showing.state(known), committed.recorded_at
+        match command:
+            case RememberFact():
+                belief = repeated(command, fact, recorded_at=recorded_at)
+            case ReviseFact():
+                belief = revised(command, event.fact_id, fact, recorded_at=recorded_at)
+            case _:
+                assert_never(command)
+        assert belief is not None, "what is vouched for is believed"
         return showing.fact(subject, known[belief.version - 1], belief.valid)
 
     def _said_already(
@@ -174,7 +189,7 @@ def _corroborated(
     recorded_at = transaction.recorded_at
     for fact_id in fact_ids:
         fact = transaction.fact(fact_id)
-        if is_repeat(command, fact, recorded_at=recorded_at) is not None:
+        if repeated(command, fact, recorded_at=recorded_at):
             again = CorroborateFact(
                 confidence=command.traits.confidence,
                 importance=command.traits.importance,

@@ -311,7 +311,7 @@ class WritingStore(ReadingStore):
         command = self._drafting.revised(cause, said)
         transactor = self._transactor
         committed = transactor.change(fact_id, command, by, action=action)
-        return transactor.fact(committed, committed.events[0])
+        return transactor.fact(committed, committed.events[0], command)
 
     def _change(
         self, fact_id: str, command: FactCommand, by: Mapping[str, Any], *, action: str

@@ -300,10 +300,14 @@ _OF_FACT = Prepared(
     .join_from(tables.belief, ledger_tables.event, _SAID)
     .where(_AS_OF, _c.fact_id == _text("fact_id"))
 )
-_REPEATED = sa.select(_c.content_tag, _c.fact_id).where(
-    _c.ledger == _text("ledger"),
-    _c.subject_ref == _text("subject_ref"),
-    _c.recorded_to_us == sa.literal_column(str(FOREVER)),
+_REPEATED = (
+    sa.select(_c.content_tag, _c.fact_id)
+    .where(
+        _c.ledger == _text("ledger"),
+        _c.subject_ref == _text("subject_ref"),
+        _c.recorded_to_us == sa.literal_column(str(FOREVER)),
+    )
+    .order_by(_c.fact_id)
 )
 _REPEATS = Prepared(
     _REPEATED.where(_c.content_tag == sa.bindparam("content_tag", type_=sa.LargeBinary))

@@ -136,8 +136,8 @@ def test_what_is_sealed_is_nowhere_readable(durable: Backend) -> None:
             metadata={"canary-key": "canary-value"},
             idempotency_key="canary-idempotency",
         )
-        stored = store._ledger.recorder.read(limit=1)
-        (recorded,) = store._ledger.mapper.opened(stored, None)
+        first = store._ledger.recorder.read(limit=1)
+        (recorded,) = store._ledger.mapper.opened(first, None)
         event = recorded.event
 
     for vault in (False, True):

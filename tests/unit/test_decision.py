@@ -14,7 +14,7 @@ from muniment.domain.commands import (
     RetireFact,
     RollBackFact,
 )
-from muniment.domain.decision import decide, is_repeat
+from muniment.domain.decision import decide, repeated
 from muniment.domain.events import (
     FactCorroborated,
     FactEnded,
@@ -255,16 +255,21 @@ def test_a_repeat_says_the_same_for_the_same_period(
     traits = {} if category is None else {"category": category}
     command = remember(text, start, end, **traits)
 
-    assert is_repeat(command, fold([TEA, WATER]), recorded_at=NOW) == version
+    belief = repeated(command, fold([TEA, WATER]), recorded_at=NOW)
+
+    assert (belief.version if belief else None) == version
 
 
 def test_what_has_ended_is_not_repeated_but_said_anew() -> None:
     ended = fold([TEA, FactEnded(valid_to=Instant(60))])
 
-    assert is_repeat(remember("tea"), ended, recorded_at=NOW) is None
+    assert repeated(remember("tea"), ended, recorded_at=NOW) is None
 
 
 def test_how_sure_one_is_does_not_make_it_another_statement() -> None:
     command = replace(remember("tea"), traits=replace(TRAITS, confidence=0.1))
 
-    assert is_repeat(command, fold([TEA]), recorded_at=NOW) == 1
+    belief = repeated(command, fold([TEA]), recorded_at=NOW)
+
+    assert belief is not None
+    assert belief.version == 1
