@@ -13,6 +13,8 @@ Time = datetime | str
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND: Final = timedelta(microseconds=1)
+_FIRST: Final = datetime.min.replace(tzinfo=UTC)
+_LAST: Final = datetime.max.replace(tzinfo=UTC)
 _RFC_3339: Final = re.compile(
     r"(?P<day>\d{4}-\d\d-\d\d)[Tt ](?P<clock>\d\d:\d\d:\d\d)"
     r"(?:\.(?P<fraction>\d+))?(?P<offset>[Zz]|[+-]\d\d:\d\d)?",
@@ -62,6 +64,9 @@ def _from_datetime(value: datetime) -> Instant:
         raise InvalidTimeError(value, "has no offset")
     if getattr(value, "nanosecond", 0):
         raise InvalidTimeError(value, "is finer than a microsecond")
+    if not _FIRST <= value <= _LAST:
+        # An offset may put it there. It could be kept, but not given back in UTC.
+        raise InvalidTimeError(value, "lies outside of the years 1 to 9999")
     return Instant((value - _EPOCH) // _MICROSECOND)
 
 

@@ -1,10 +1,12 @@
 """Configuration: from arguments, or from ``MUNIMENT_*`` in the environment."""
 
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import Field, PositiveFloat, SecretStr
+from pydantic import Field, PositiveFloat, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from muniment.errors import ConfigurationError
 
 
 class Settings(BaseSettings):
@@ -45,6 +47,17 @@ class Settings(BaseSettings):
         half_lives: The same by category.
         synonyms: By word, other words that mean it.
     """
+
+    def __init__(self, **values: Any) -> None:  # noqa: ANN401 - checked by pydantic
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            first = error.errors()[0]
+            name = ".".join(str(each) for each in first["loc"])
+            raise ConfigurationError(
+                f"setting {name} cannot be {first['input']!r}: {first['msg']}",
+                f"set MUNIMENT_{name.upper()}, or pass it, as documented",
+            ) from error
 
     model_config = SettingsConfigDict(env_prefix="MUNIMENT_", extra="forbid", frozen=True)
 

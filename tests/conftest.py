@@ -1,6 +1,7 @@
 import os
 import secrets
 from collections.abc import Iterator
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -9,6 +10,7 @@ from psycopg import sql
 from sqlalchemy import make_url
 
 from tests.postgres import postgres_server
+from tests.stores import BACKENDS, DURABLE, POSTGRESQL, Backend, backend_at
 
 
 settings.register_profile("dev", max_examples=50)
@@ -56,3 +58,25 @@ def postgres_database(postgres_url: str) -> Iterator[str]:
             # FORCE, so that a connection that a failed test left open does not hide
             # the failure behind another.
             connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(database))
+
+
+def _backend(request: pytest.FixtureRequest, directory: Path) -> Backend:
+    # Asked for only where it is needed, so that other tests start no server.
+    url = (
+        request.getfixturevalue("postgres_database")
+        if request.param == POSTGRESQL
+        else None
+    )
+    return backend_at(request.param, directory=directory, postgres_url=url)
+
+
+@pytest.fixture(params=BACKENDS)
+def backend(request: pytest.FixtureRequest, tmp_path: Path) -> Backend:
+    """Each place a store can live in, empty."""
+    return _backend(request, tmp_path / "store")
+
+
+@pytest.fixture(params=DURABLE)
+def durable(request: pytest.FixtureRequest, tmp_path: Path) -> Backend:
+    """Each place that outlives its process, empty."""
+    return _backend(request, tmp_path / "store")

@@ -13,7 +13,7 @@ from muniment.api.store import MemoryStore
 from muniment.domain.events import FactRedacted, SubjectErased
 from muniment.domain.scope import Scope
 from muniment.errors import EmbedderUnavailableError
-from muniment.ledger import vault
+from muniment.ledger import vault_tables as vault
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.memory_recorder import MemoryRecorder
 from muniment.ledger.records import Origin
@@ -194,10 +194,10 @@ def erase(place: Place, user_id: str) -> None:
 
     _transact(place, work, scope=scope, fact_id=None)
     with place.ledger.vault._engine.begin() as connection:
-        for table in (vault._stream_key, vault._subject_key):
+        for table in (vault.stream_key, vault.subject_key):
             theirs = table.c.subject_ref == subject.ref
             connection.execute(sa.delete(table).where(theirs))
-        connection.execute(sa.update(vault._vault).values(epoch=vault._vault.c.epoch + 1))
+        connection.execute(sa.update(vault.vault).values(epoch=vault.vault.c.epoch + 1))
 
 
 def _transact(

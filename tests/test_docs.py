@@ -84,7 +84,11 @@ def resolves(link: str, page: Path) -> bool:
 
 
 def test_every_error_is_documented() -> None:
-    public = {error.__name__ for error in errors() if error.__module__ == "muniment.errors"}
+    public = {
+        error.__name__
+        for error in errors()
+        if error.__module__.startswith("muniment.errors")
+    }
 
     assert missing(public, reference("errors.md")) == []
 

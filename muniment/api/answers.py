@@ -101,6 +101,9 @@ class FactVersion:
         content: What it says; ``None`` when it says nothing, or was redacted.
         valid_from: For when it says so; ``None`` where it says nothing of that.
         valid_to: Until when, exclusive; of an ``ended`` version, when it ended.
+        confidence: How sure it was said, 0 to 1; ``None`` where it says nothing.
+        metadata: The caller's own fields that came with it.
+        claimed_at: When an imported statement says it was recorded elsewhere.
         restores: The version it brings back, if it does.
     """
 
@@ -120,6 +123,9 @@ class FactVersion:
     source: str | None
     session_id: str | None
     source_turns: tuple[str, ...]
+    confidence: float | None
+    metadata: Mapping[str, Json] = field(hash=False)
+    claimed_at: datetime | None
     restores: int | None
 
 
@@ -301,6 +307,8 @@ class Receipt:
         fact_ids: The facts it touched, in order.
         facts: What was remembered, one for each item; of a batch alone.
         diff: What it changed; of rollbacks and undos alone.
+        deferred: Whether it waits for a legal hold to be released.
+        hold_id: The hold it placed; of ``place_hold`` alone.
     """
 
     tx_id: int | None
@@ -309,6 +317,8 @@ class Receipt:
     fact_ids: tuple[str, ...]
     facts: tuple[Fact, ...] = ()
     diff: MemoryDiff | None = None
+    deferred: bool = False
+    hold_id: str | None = None
 
     def __iter__(self) -> Iterator[Fact]:
         return iter(self.facts)
@@ -353,8 +363,10 @@ class RollbackPlan:
         skipped: Facts left as they are, such as redacted ones.
         conflicts: Facts that would need ``on_conflict`` to be decided.
         position: Where the ledger stood; applied only while the subject has not moved.
+        recorded_at: When it was made.
         scope: Whose memory.
         action: ``rollback`` or ``undo``.
+        origin: The ledger it was made for; it is applied to that one alone.
         moves: The events that would be appended.
     """
 
@@ -362,8 +374,10 @@ class RollbackPlan:
     skipped: tuple[SkippedFact, ...]
     conflicts: tuple[PlannedConflict, ...]
     position: int
+    recorded_at: datetime
     scope: Scope
     action: str
+    origin: str
     moves: Moves = field(repr=False)
 
 

@@ -7,13 +7,12 @@ from muniment.domain.events import Json
 from muniment.instants import Time
 
 
-class By(TypedDict, total=False):
+class Who(TypedDict, total=False):
     """
-    Who writes, why, and on whose word.
+    Who writes, and on whose word.
 
     Attributes:
         actor: Who does it; up to 256 characters, as all names here.
-        reason: Why, in words; up to 4,096 characters.
         trigger: What set it off; ``user_explicit`` if left out.
         session_id: The conversation it happened in.
         source_turns: The turns of conversation it rests on, in order; at most 1,000.
@@ -22,11 +21,21 @@ class By(TypedDict, total=False):
     """
 
     actor: str | None
-    reason: str | None
     trigger: str | None
     session_id: str | None
     source_turns: Sequence[str]
     idempotency_key: str | None
+
+
+class By(Who, total=False):
+    """
+    Who writes, why, and on whose word.
+
+    Attributes:
+        reason: Why, in words; up to 4,096 characters.
+    """
+
+    reason: str | None
 
 
 class NewFact(By, total=False):

@@ -65,7 +65,7 @@ def text(field: str, value: object, *, limit: int) -> str:
     size = len(_utf8(field, value))
     if size > limit:
         raise ContentTooLargeError(field, size, limit)
-    return value
+    return str.__str__(value)
 
 
 def name(field: str, value: object, *, most: int = NAME_LENGTH_MAX) -> str:
@@ -75,7 +75,7 @@ def name(field: str, value: object, *, most: int = NAME_LENGTH_MAX) -> str:
     if not is_one_line(value):
         expected = "text without control characters and lone surrogates"
         raise InvalidValueError(field, value, expected)
-    return value
+    return str.__str__(value)
 
 
 def name_or_none(field: str, value: object, *, most: int = NAME_LENGTH_MAX) -> str | None:
@@ -92,7 +92,7 @@ def reason_or_none(value: object) -> str | None:
             "reason", value, f"text of 1 to {REASON_LENGTH_MAX} characters"
         )
     _utf8("reason", value)
-    return value
+    return str.__str__(value)
 
 
 def names(field: str, value: object) -> tuple[str, ...]:
@@ -123,7 +123,7 @@ def count(field: str, value: object, *, least: int, most: int) -> int:
     """Return *value*, which is a whole number from *least* to *most*."""
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise InvalidValueError(field, value, f"a whole number from {least:,} to {most:,}")
-    return value
+    return int(value)
 
 
 def metadata(value: object, *, limit: int) -> Mapping[str, Json]:
@@ -193,11 +193,11 @@ def _json(field: str, value: object, *, depth: int) -> Json:
             return value
         case str():
             _utf8(field, value)
-            return value
+            return str.__str__(value)
         case int() if -_INTEGER_MAX <= value < _INTEGER_MAX:
-            return value
+            return int(value)
         case float() if math.isfinite(value):
-            return value
+            return float(value)
         case list() | tuple():
             return [_json(f"{field}[]", each, depth=depth + 1) for each in value]
         case Mapping():
@@ -215,4 +215,4 @@ def _key(field: str, key: object) -> str:
     if not isinstance(key, str):
         raise InvalidValueError(f"a key of {field}", key, "text")
     _utf8(f"a key of {field}", key)
-    return key
+    return str.__str__(key)

@@ -5,17 +5,20 @@ What every reading verb does: resolve its times to one position once, and read a
 """
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from muniment.api import showing
-from muniment.api.answers import DiffEntry, Fact, FactVersion, MemoryDiff
-from muniment.domain.fact import touched
+from muniment.api.answers import DiffEntry, Fact, FactVersion, MemoryDiff, Receipt
+from muniment.domain.fact import Belief, Beliefs
 from muniment.domain.scope import Scope
-from muniment.domain.time import AsOf, Instant, Period
+from muniment.domain.subject import SubjectState
+from muniment.domain.time import BEGINNING, AsOf, Instant, Period
+from muniment.instants import moment
 from muniment.ledger.ledger import Ledger
-from muniment.ledger.records import RecordedEvent, fact_event
+from muniment.ledger.records import RecordedEvent
 from muniment.ledger.vault import Subject
-from muniment.projections.beliefs import BeliefQuery, BeliefRow, Timeline
+from muniment.projections.beliefs import BeliefQuery, BeliefRow, DerivedStore, Timeline
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +36,12 @@ class Point:
     asked_at: Instant
     position: int
 
+    @property
+    def known_at(self) -> Instant:
+        """When the last of what was known then was recorded; asking again gives it."""
+        recorded_at = self.as_of.recorded_at
+        return self.asked_at if recorded_at == BEGINNING else recorded_at
+
 
 class Lookup:
     """
@@ -41,11 +50,13 @@ class Lookup:
     Attributes:
         ledger: Where the events are.
         timeline: Where the beliefs are.
+        derived: Every store an erasure has to reach, the timeline first.
     """
 
     def __init__(self, ledger: Ledger, timeline: Timeline) -> None:
         self.ledger = ledger
         self.timeline = timeline
+        self.derived: tuple[DerivedStore, ...] = (timeline,)
 
     def now(self, valid_at: Instant | None = None) -> Point:
         """Return this moment, or what is known at it about *valid_at*."""
@@ -53,6 +64,16 @@ class Lookup:
         about = present.now if valid_at is None else valid_at
         as_of = AsOf(recorded_at=present.head.recorded_at, valid_at=about)
         return Point(as_of=as_of, asked_at=present.now, position=present.head.position)
+
+    def nothing_done(self) -> Receipt:
+        """Return the receipt of a write that had nothing to do."""
+        point = self.now()
+        return Receipt(
+            tx_id=None,
+            recorded_at=moment(point.known_at),
+            position=point.position,
+            fact_ids=(),
+        )
 
     def at(self, recorded_at: Instant, valid_at: Instant | None) -> Point:
         """
@@ -72,11 +93,12 @@ class Lookup:
 
         Raises:
             InvalidPeriodError: If *start* is not before *end*.
+            FutureAsOfError: If *start* has not come.
         """
-        present = self.ledger.present()
         if end is not None:
             Period(start, end)
-        first = self.ledger.recorder.head_at(Instant(start - 1)).position
+        first = self.ledger.resolve(Instant(start - 1)).position
+        present = self.ledger.present()
         if end is None or end > present.now:
             return first, present.head.position
         return first, self.ledger.resolve(Instant(end - 1)).position
@@ -119,6 +141,32 @@ class Lookup:
             for event, each in zip(said, found, strict=True)
         ]
 
+    def usable_facts(
+        self,
+        scope: Scope,
+        point: Point,
+        *,
+        category: str | None,
+        after: tuple[Instant, str] | None,
+        limit: int,
+    ) -> list[tuple[Fact, BeliefRow]]:
+        """Return what may be used now: what `facts` does, but for what is restricted."""
+        subject = self.ledger.vault.find(scope)
+        state = self.ledger.subject_state(subject) if subject else SubjectState()
+        if state.erasure_deferred:
+            return []
+        # At one point a fact has one belief, so this many are enough for *limit* others.
+        most = limit + len(state.deferred)
+        found = self.facts(scope, point, category=category, after=after, limit=most)
+        usable = [each for each in found if not state.restricts(each[0].fact_id)]
+        return usable[:limit]
+
+    def is_restricted(self, fact: Fact) -> bool:
+        """Whether a fact is stored and not used: a hold keeps it from being erased."""
+        subject = self.ledger.vault.find(fact.scope)
+        state = self.ledger.subject_state(subject) if subject else SubjectState()
+        return state.restricts(fact.fact_id)
+
     def fact(self, fact_id: str, point: Point) -> tuple[Fact, BeliefRow] | None:
         """Return what is believed of one fact at *point*, expired or not."""
         found = self.timeline.of_fact(fact_id, point.as_of)
@@ -127,6 +175,13 @@ class Lookup:
             return None
         (said,) = self.ledger.mapper.opened([found.said], subject)
         return showing.fact(subject, said, found.row.valid), found.row
+
+    def content_in_use(self, fact_id: str, point: Point) -> str | None:
+        """Return what one fact says at *point*, unless nothing does, or it expired."""
+        found = self.fact(fact_id, point)
+        if found is None or expired(found[1], point):
+            return None
+        return found[0].content
 
     def versions(
         self, subject: Subject, events: Sequence[RecordedEvent]
@@ -143,28 +198,44 @@ class Lookup:
         if subject is None or not fact_ids:
             return {}
         low, high = sorted((first.position, second.position))
-        between = showing.by_fact(
-            self.ledger.subject_events(subject, after=low, until=high)
-        )
-        chosen: dict[str, list[RecordedEvent]] = {}
-        for fact_id in fact_ids:
-            moved = [each for each in between.get(fact_id, ()) if _moves_beliefs(each)]
-            chosen[fact_id] = moved or self._said_last(fact_id, high)
-        origins = self.ledger.origins(
-            subject, [each for some in chosen.values() for each in some]
-        )
+        about = {first.as_of.valid_at, second.as_of.valid_at}
+        streams = showing.by_fact(self.ledger.subject_events(subject, until=high))
+        chosen = {
+            fact_id: _turning(streams[fact_id], about, after=low) for fact_id in fact_ids
+        }
+        every = [event for events in chosen.values() for event in events]
+        origins = self.ledger.origins(subject, every)
         return {
             fact_id: tuple(showing.version(each, origins) for each in events)
             for fact_id, events in chosen.items()
         }
 
-    def _said_last(self, fact_id: str, position: int) -> list[RecordedEvent]:
-        """Return the event that last moved the beliefs of a fact up to *position*."""
-        _, events = self.ledger.fact(fact_id)
-        moving = [
-            each for each in events if each.position <= position and _moves_beliefs(each)
-        ]
-        return moving[-1:]
+
+def _turning(
+    events: Sequence[RecordedEvent], about: AbstractSet[Instant], *, after: int
+) -> list[RecordedEvent]:
+    """
+    Return the events past position *after* that changed what is believed *about* times.
+
+    Where none did, time has passed: then the one that last did.
+    """
+    left = showing.state(events).left
+    turning = [
+        event
+        for number, event in enumerate(events)
+        if any(_held(left[number], at) != _held(left[number + 1], at) for at in about)
+    ]
+    return [each for each in turning if each.position > after] or turning[-1:]
+
+
+def _held(beliefs: Beliefs, valid_at: Instant) -> Belief | None:
+    return next((each for each in beliefs if valid_at in each.valid), None)
+
+
+def expired(row: BeliefRow, point: Point) -> bool:
+    """Whether a belief is no longer used at *point*, since its time to live is over."""
+    expires_at = row.traits.expires_at
+    return expires_at is not None and expires_at <= point.asked_at
 
 
 def diff_of(
@@ -178,7 +249,3 @@ def diff_of(
         from_position=from_position,
         to_position=to_position,
     )
-
-
-def _moves_beliefs(recorded: RecordedEvent) -> bool:
-    return touched(fact_event(recorded)) is not None

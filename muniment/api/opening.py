@@ -2,11 +2,15 @@
 
 import hashlib
 import os
+import shutil
 import tempfile
+import weakref
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from urllib.parse import quote
 
 import sqlalchemy as sa
 
@@ -15,6 +19,7 @@ from muniment.api.recalling import ENGINE_DIRECTORY, Recall, open_recall
 from muniment.clock import Clock, system_clock
 from muniment.domain.time import BEGINNING, Instant
 from muniment.errors import (
+    ConfigurationError,
     InvalidValueError,
     NotAStoreError,
     StoreNotFoundError,
@@ -22,8 +27,8 @@ from muniment.errors import (
 )
 from muniment.instants import to_instant
 from muniment.ledger import keys, tables
-from muniment.ledger.database import connect, sqlite_file, writing
-from muniment.ledger.keys import KeyEncryptionKey
+from muniment.ledger.database import connect, is_foreign, reading, sqlite_file, writing
+from muniment.ledger.keys import KeyRing
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.memory_recorder import MemoryRecorder
 from muniment.ledger.sql_recorder import SqlRecorder
@@ -53,12 +58,14 @@ class OpenLedger:
 
     Attributes:
         place: The directory or URL, without a password.
+        leave: Called once the ledger is closed.
     """
 
     ledger: Ledger
     timeline: Timeline
     recall: Recall
     place: str
+    leave: Callable[[], object] | None = None
 
 
 def settings_for(target: Settings | Path | str | None) -> Settings:
@@ -70,8 +77,10 @@ def settings_for(target: Settings | Path | str | None) -> Settings:
             return Settings()
         case str() if "://" in target:
             return Settings(database_url=target)
+        case str() | Path() if "\0" in str(target) or str(target) in ("", "memory:"):
+            raise InvalidValueError("target", str(target), "a directory, a URL or Settings")
         case str() | Path():
-            return Settings(database_url=f"sqlite:///{Path(target) / LEDGER_FILE}")
+            return Settings(database_url=_url_of(Path(target) / LEDGER_FILE))
         case _:
             raise InvalidValueError("target", target, "a directory, a URL or Settings")
 
@@ -97,16 +106,28 @@ def open_ledger(
     if settings.database_url == _MEMORY:
         return _in_memory(settings, clock)
     _check_place(settings.database_url, create=create)
+    with ExitStack() as undone:
+        opened = _open(settings, clock, create=create, undone=undone)
+        undone.pop_all()
+        return opened
+
+
+def _open(
+    settings: Settings, clock: ClockSource | None, *, create: bool, undone: ExitStack
+) -> OpenLedger:
+    """Open what *settings* names; *undone* lets go of it again if that fails."""
     engine = _connected(settings.database_url, settings, schema=None)
-    has_ledger = migrations.exists(engine)
-    if not has_ledger and not create:
+    undone.callback(engine.dispose)
+    is_made = migrations.exists(engine)
+    if not is_made and not create:
         raise StoreNotFoundError(_shown(settings.database_url))
     migrations.upgrade(engine, "ledger", lock_timeout=settings.lock_timeout)
-    vault = _vault(settings, has_ledger=has_ledger)
+    vault = _vault(settings, has_ledger=_has_ledger(engine))
+    undone.callback(vault.close)
     source = _clock(clock)
     if source is None and engine.dialect.name == "sqlite":
         source = system_clock
-    _enrol(engine, settings, vault)
+    _enrol(engine, settings, vault, create=create)
     recorder = SqlRecorder(
         engine, ledger=settings.ledger, clock=source, lock_timeout=settings.lock_timeout
     )
@@ -120,15 +141,16 @@ def open_ledger(
 def _in_memory(settings: Settings, clock: ClockSource | None) -> OpenLedger:
     """Return a ledger that ends with its process; its keys alone touch a disk, wrapped."""
     place = Path(tempfile.mkdtemp(prefix="muniment-"))
-    vault_url = settings.vault_url or f"sqlite:///{place / VAULT_FILE}"
+    vault_url = settings.vault_url or _url_of(place / VAULT_FILE)
     key_file = settings.key_file or place / KEY_FILE
     located = settings.model_copy(update={"vault_url": vault_url, "key_file": key_file})
-    recorder = MemoryRecorder(_clock(clock) or system_clock)
+    recorder = MemoryRecorder(_clock(clock) or system_clock, ledger=settings.ledger)
     timeline = MemoryTimeline(recorder)
     ledger = Ledger(recorder, _vault(located, has_ledger=False), timeline, settings.ledger)
     timeline.bind(ledger.mapper)
+    removed = weakref.finalize(ledger, shutil.rmtree, place, ignore_errors=True)
     recall = open_recall(settings, ledger, timeline)
-    return OpenLedger(ledger, timeline, recall, _MEMORY)
+    return OpenLedger(ledger, timeline, recall, _MEMORY, leave=removed)
 
 
 def _connected(url: str, settings: Settings, *, schema: str | None) -> sa.Engine:
@@ -155,12 +177,15 @@ def _check_place(url: str, *, create: bool) -> None:
                 raise StoreNotFoundError(str(directory))
         elif not file.is_file():
             raise NotAStoreError(str(directory), f"{file.name} is not a file")
+        elif is_foreign(file, migrations.VERSION_TABLE):
+            problem = f"{file.name} holds the tables of something else"
+            raise NotAStoreError(str(directory), problem)
     elif directory.exists():
         raise NotAStoreError(str(directory), "it is not a directory")
     elif not create:
         raise StoreNotFoundError(str(directory))
     else:
-        directory.mkdir(parents=True, mode=0o700)
+        directory.mkdir(parents=True, mode=0o700, exist_ok=True)
 
 
 def _ours(file: Path) -> frozenset[str]:
@@ -171,23 +196,35 @@ def _ours(file: Path) -> frozenset[str]:
     }
 
 
+def _has_ledger(engine: sa.Engine) -> bool:
+    """Whether a ledger was ever made: only then its vault must be there, too."""
+    with reading(engine) as connection:
+        return (
+            connection.execute(sa.select(tables.ledger.c.ledger).limit(1)).first()
+            is not None
+        )
+
+
 def _vault(settings: Settings, *, has_ledger: bool) -> Vault:
     url, schema = _vault_place(settings)
-    engine = _connected(url, settings, schema=schema)
     file = sqlite_file(url)
     if file is not None:
         file.parent.mkdir(parents=True, exist_ok=True)
-    has_vault = migrations.exists(engine)
-    if has_ledger and not has_vault:
-        raise VaultMismatchError(
-            f"the vault at {_shown(url)} is gone, and with it every key: no content can "
-            "be read"
-        )
-    kek = _key(settings, create=not has_vault)
-    migrations.upgrade(engine, "vault", lock_timeout=settings.lock_timeout, schema=schema)
-    return Vault(
-        engine, ledger=settings.ledger, kek=kek, lock_timeout=settings.lock_timeout
-    )
+    with ExitStack() as undone:
+        engine = _connected(url, settings, schema=schema)
+        undone.callback(engine.dispose)
+        has_vault = (file is None or file.exists()) and migrations.exists(engine)
+        if has_ledger and not has_vault:
+            raise VaultMismatchError(
+                f"the vault at {_shown(url)} is gone, and with it every key: no content "
+                "can be read"
+            )
+        ring = _key_ring(settings, create=not has_vault)
+        timeout = settings.lock_timeout
+        migrations.upgrade(engine, "vault", lock_timeout=timeout, schema=schema)
+        vault = Vault(engine, ledger=settings.ledger, keys=ring, lock_timeout=timeout)
+        undone.pop_all()
+    return vault
 
 
 def _vault_place(settings: Settings) -> tuple[str, str | None]:
@@ -198,13 +235,35 @@ def _vault_place(settings: Settings) -> tuple[str, str | None]:
     file = sqlite_file(settings.database_url)
     if file is None:
         return settings.database_url, VAULT_SCHEMA
-    return f"sqlite:///{file.parent / VAULT_FILE}", None
+    return _url_of(file.parent / VAULT_FILE), None
 
 
-def _key(settings: Settings, *, create: bool) -> KeyEncryptionKey:
+def _key_ring(settings: Settings, *, create: bool) -> KeyRing:
     if settings.key is not None:
-        return keys.from_text(settings.key.get_secret_value(), origin="MUNIMENT_KEY")
-    return keys.from_file(settings.key_file or _default_key_file(settings), create=create)
+        text = settings.key.get_secret_value()
+        return KeyRing(lambda: keys.from_text(text, origin="MUNIMENT_KEY"))
+    path = settings.key_file or _default_key_file(settings)
+    keys.from_file(path, create=create)
+    return KeyRing(lambda: keys.from_file(path, create=False))
+
+
+def rotate_key(settings: Settings, vault: Vault, progress: Callable[[int], None]) -> int:
+    """Replace the key-encryption key of *vault*; see `MemoryStore.rotate_key`."""
+    if settings.key is not None:
+        known = vault.keys_at_hand()
+        if len(known) == 1:
+            raise ConfigurationError(
+                "MUNIMENT_KEY names one key", "name the old key and a new one, with a comma"
+            )
+        return vault.rotate(known[-1], progress=progress)
+    path = settings.key_file or _default_key_file(settings)
+    held = keys.from_file(path, create=False)
+    if len(held) == 1:
+        held = (*held, keys.new_key())
+        keys.to_file(path, held)
+    done = vault.rotate(held[-1].kek_id, progress=progress)
+    keys.to_file(path, held[-1:])
+    return done
 
 
 def _default_key_file(settings: Settings) -> Path:
@@ -218,12 +277,18 @@ def _default_key_file(settings: Settings) -> Path:
     return Path(home) / "muniment" / "keys" / f"{place.database}-{digest}"
 
 
-def _enrol(engine: sa.Engine, settings: Settings, vault: Vault) -> None:
+def _enrol(engine: sa.Engine, settings: Settings, vault: Vault, *, create: bool) -> None:
     """Make the row of this ledger, or see that it belongs to this vault."""
     ours = tables.ledger.c.ledger == settings.ledger
     query = sa.select(tables.ledger.c.vault_id).where(ours)
-    with engine.connect() as connection:
+    with reading(engine) as connection:
         vault_id = connection.execute(query).scalar()
+        key_mark = connection.execute(
+            sa.select(tables.ledger.c.key_mark).where(ours)
+        ).scalar()
+    if vault_id is None and not create:
+        place = f"{_shown(settings.database_url)}, ledger {settings.ledger}"
+        raise StoreNotFoundError(place)
     if vault_id is None:
         with writing(engine, lock_timeout=settings.lock_timeout) as connection:
             if connection.dialect.name == "postgresql":
@@ -236,11 +301,17 @@ def _enrol(engine: sa.Engine, settings: Settings, vault: Vault) -> None:
                     "created_at_us": system_clock(),
                     "vault_id": vault_id,
                     "horizon_us": BEGINNING,
+                    "key_mark": 0,
                 }
                 connection.execute(sa.insert(tables.ledger), row)
     if vault_id != vault.vault_id:
         raise VaultMismatchError(
             f"ledger {settings.ledger} belongs to vault {vault_id}, not {vault.vault_id}"
+        )
+    if key_mark is not None and key_mark >= vault.next_key_id():
+        raise VaultMismatchError(
+            f"the vault is older than ledger {settings.ledger}: keys up to {key_mark} are "
+            "missing, a backup of it was restored alone"
         )
 
 
@@ -253,6 +324,11 @@ def _clock(source: ClockSource | None) -> Clock | None:
         return to_instant(now) if isinstance(now, datetime) else now
 
     return clock
+
+
+def _url_of(file: Path) -> str:
+    """Return the URL of *file*, whose name may hold what means something in a URL."""
+    return f"sqlite:///{quote(str(file))}"
 
 
 def _shown(url: str) -> str:

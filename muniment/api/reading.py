@@ -14,13 +14,13 @@ from muniment.api.answers import (
     ModifiedFact,
     Page,
 )
-from muniment.api.lookup import Lookup, Point, diff_of
+from muniment.api.lookup import Lookup, Point, diff_of, expired
 from muniment.api.verbs import verb
 from muniment.domain.events import FactRestored, FactRolledBack
 from muniment.domain.fact import FactState
 from muniment.domain.scope import Scope
 from muniment.domain.time import AsOf, Instant
-from muniment.errors import FactNotCurrentError, StoreClosedError
+from muniment.errors import FactNotCurrentError, StoreClosedError, UnknownFactError
 from muniment.instants import Time, moment, to_instant
 from muniment.ledger import sealing
 from muniment.ledger.ledger import Ledger
@@ -69,8 +69,12 @@ class ReadingStore:
             known = [each for each in events if each.position <= point.position]
             raise FactNotCurrentError(fact_id, _why_not(showing.state(known), point))
         fact, row = found
-        if row.traits.expires_at is not None and row.traits.expires_at <= point.asked_at:
+        if expired(row, point):
             raise FactNotCurrentError(fact_id, "it has expired")
+        if as_of is None and lookup.is_restricted(fact):
+            raise FactNotCurrentError(
+                fact_id, "it is to be forgotten, a legal hold keeps it"
+            )
         return fact
 
     @verb
@@ -107,7 +111,7 @@ class ReadingStore:
         if cursor is not None:
             last = cursors.read(cursor, query=query, key=self._cursor_key)
         point = self._lookup.now() if last is None else _point_of(last)
-        facts = self._lookup.facts(
+        facts = self._lookup.usable_facts(
             whose, point, category=category, after=_after(last), limit=limit + 1
         )
         more = len(facts) > limit
@@ -116,7 +120,7 @@ class ReadingStore:
             items=tuple(fact for fact, _ in page),
             next_cursor=self._cursor(page[-1][1], point, query) if more else None,
             position=point.position,
-            recorded_at=moment(point.asked_at),
+            recorded_at=moment(point.known_at),
             valid_at=moment(point.as_of.valid_at),
         )
 
@@ -158,14 +162,19 @@ class ReadingStore:
         Raises:
             UnknownFactError: If it was never recorded, or its subject was erased.
         """
-        subject, events = self._ledger.fact(inputs.name("fact_id", fact_id))
-        current = self._lookup.fact(fact_id, self._lookup.now())
+        inputs.name("fact_id", fact_id)
+        point = self._lookup.now()
+        subject, every = self._ledger.fact(fact_id)
+        events = [each for each in every if each.position <= point.position]
+        if not events:
+            raise UnknownFactError(fact_id)
+        current = self._lookup.content_in_use(fact_id, point)
         return FactHistory(
             fact_id=fact_id,
             scope=subject.scope,
             versions=self._lookup.versions(subject, events),
             current_version=len(events),
-            current_content=current[0].content if current else None,
+            current_content=current,
         )
 
     @verb

@@ -61,6 +61,38 @@ class Recall:
         self.documents.clear()
 
 
+class RecallStores:
+    """
+    What recall keeps of a subject, as an erasure sees it.
+
+    Vectors are sealed rows and go at once. The current facts are told by the event of the
+    erasure itself; they are verified once they have come that far.
+    """
+
+    name = "recall"
+
+    def __init__(self, recall: Recall) -> None:
+        self._recall = recall
+
+    def purge(self, subject_ref: str) -> int:
+        """Forget vectors and opened texts, and let the current facts catch up."""
+        self._recall.vectors.forget(subject_ref)
+        self._recall.documents.clear()
+        self._recall.upkeep.wake()
+        return 0
+
+    def remaining(self, subject_ref: str) -> int:
+        """Return nothing: what is left is behind, which `scrub` says."""
+        del subject_ref
+        return 0
+
+    def scrub(self) -> bool:
+        """Whether the current facts, where there are any, have heard of every event."""
+        upkeep = self._recall.upkeep
+        reached, head = upkeep.progress().reached, upkeep.progress().head
+        return not upkeep.is_in_use() or reached >= head
+
+
 def open_recall(settings: Settings, ledger: Ledger, timeline: Timeline) -> Recall:
     """
     Open what answers searches of *ledger*; no engine is taken and no model loaded yet.

@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from muniment.api import showing
+from muniment.api import inputs, showing
 from muniment.api.answers import (
     DiffEntry,
     Fact,
     FactVersion,
+    MemoryDiff,
     PlannedConflict,
     Receipt,
     RollbackPlan,
@@ -20,14 +21,17 @@ from muniment.domain import rollback
 from muniment.domain.fact import Beliefs, touched
 from muniment.domain.rollback import CausedBy, Move, Moves, StampedFact
 from muniment.domain.scope import Scope
-from muniment.domain.time import ALWAYS, Instant
+from muniment.domain.time import ALWAYS, Instant, Period
 from muniment.errors import (
+    FutureAsOfError,
+    InvalidValueError,
     NothingToUndoError,
     PlanOutdatedError,
     RollbackConflictError,
+    UnknownFactError,
     UnknownTransactionError,
 )
-from muniment.instants import Time, to_instant
+from muniment.instants import Time, moment, to_instant
 from muniment.ledger.ledger import Committed, Ledger
 from muniment.ledger.records import Origin, RecordedEvent, fact_event
 from muniment.ledger.transaction import Request, Transaction
@@ -67,13 +71,17 @@ class Cause:
             InvalidValueError: If no field but the times is given.
             InvalidTimeError: If one of the times is none.
         """
+        since = None if self.since is None else to_instant(self.since)
+        until = None if self.until is None else to_instant(self.until)
+        if since is not None and until is not None:
+            Period(since, until)
         return CausedBy(
-            session_id=self.session_id,
-            source=self.source,
-            actor=self.actor,
-            trigger=self.trigger,
-            since=None if self.since is None else to_instant(self.since),
-            until=None if self.until is None else to_instant(self.until),
+            session_id=inputs.name_or_none("session_id", self.session_id),
+            source=inputs.name_or_none("source", self.source),
+            actor=inputs.name_or_none("actor", self.actor),
+            trigger=inputs.name_or_none("trigger", self.trigger),
+            since=since,
+            until=until,
         )
 
 
@@ -84,10 +92,14 @@ class Planner:
         self._lookup = lookup
         self._ledger: Ledger = lookup.ledger
 
-    def to_version(self, fact_id: str, version: int) -> RollbackPlan:
-        """Plan to bring one fact back to a version."""
+    def to_version(
+        self, fact_id: str, version: int, *, scope: Scope | None = None
+    ) -> RollbackPlan:
+        """Plan to bring one fact back to a version; of *scope*, if that is said."""
         head = self._ledger.present().head
         subject, events = self._ledger.fact(fact_id)
+        if scope not in (None, subject.scope):
+            raise UnknownFactError(fact_id)
         streams = {fact_id: [each for each in events if each.position <= head.position]}
         facts = self._stamped(subject, streams)
         moves = rollback.to_version(fact_id, facts[fact_id], version)
@@ -95,9 +107,13 @@ class Planner:
 
     def to_time(self, scope: Scope, recorded_at: Instant) -> RollbackPlan:
         """Plan to bring every fact of a subject back to a time."""
-        self._ledger.resolve(recorded_at)
+        if self._ledger.vault.find(scope) is not None:
+            self._ledger.resolve(recorded_at)
         head, subject, streams = self._streams(scope)
         if subject is None:
+            now = self._ledger.present().now
+            if recorded_at > now:
+                raise FutureAsOfError(recorded_at, now)
             return self._plan(scope, None, {}, Moves(), position=head)
         moves = rollback.to_time(self._stamped(subject, streams), recorded_at)
         return self._plan(scope, subject, streams, moves, position=head)
@@ -133,16 +149,34 @@ class Planner:
         return self.without(subject.scope, CausedBy(tx_id=tx_id), action="undo")
 
     def apply(
-        self, plan: RollbackPlan, origin: Origin, *, on_conflict: OnConflict
+        self,
+        plan: RollbackPlan,
+        origin: Origin,
+        *,
+        on_conflict: OnConflict,
+        asked: Mapping[str, object] | None = None,
     ) -> Receipt:
         """
         Append what *plan* says, in one transaction.
+
+        Args:
+            plan, origin, on_conflict: What to do, who asks for it, and how far to go.
+            asked: What the caller asked for, where that was no plan: a repeat of it is
+                answered as the first time, whatever would be planned now.
 
         Raises:
             RollbackConflictError: If there are conflicts, and none is decided.
             PlanOutdatedError: If the subject changed after the plan was made.
         """
+        if plan.origin != self._ledger.origin:
+            raise InvalidValueError(
+                "plan",
+                plan.origin,
+                f"made for {self._ledger.origin}, not for another ledger",
+            )
         moves = _decided(plan, on_conflict)
+        if self._ledger.vault.find(plan.scope) is None:
+            return _nothing(plan)
 
         def work(transaction: Transaction) -> None:
             moved_at = transaction.moved_at()
@@ -151,35 +185,46 @@ class Planner:
             for move in moves:
                 transaction.add(move.fact_id, move.events)
 
-        body = {"position": plan.position, "facts": [move.fact_id for move in moves]}
+        planned = {"position": plan.position, "facts": [each.fact_id for each in moves]}
         committed = self._ledger.transact(
             Request(
                 action=plan.action,
                 origin=origin,
                 scope=plan.scope,
                 fact_id=None,
-                body=body,
+                body={**(asked or planned), "on_conflict": on_conflict},
                 work=work,
             )
         )
-        return self._receipt(plan, committed, on_conflict)
+        return self.receipt(committed)
 
-    def _receipt(
-        self, plan: RollbackPlan, committed: Committed, on_conflict: OnConflict
-    ) -> Receipt:
+    def receipt(self, committed: Committed) -> Receipt:
+        """Return what a rollback did, with the diff it made."""
+        return replace(receipt(committed), diff=self._made(committed))
+
+    def _made(self, committed: Committed) -> MemoryDiff:
+        """Return the diff that a rollback made, from what it appended."""
+        made = showing.by_fact(committed.events)
         origins = self._ledger.origins(committed.subject, committed.events)
-        made: dict[str, list[FactVersion]] = {}
-        for event in committed.events:
-            made.setdefault(event.fact_id, []).append(showing.version(event, origins))
-        forced = plan.conflicts if on_conflict == "force" else ()
-        planned = [*plan.diff.added, *plan.diff.removed, *plan.diff.changed]
-        planned += [each.forced for each in forced if each.forced is not None]
-        entries = [
-            replace(each, causes=tuple(made.get(each.fact_id, ())))
-            for each in sorted(planned, key=lambda each: each.fact_id)
-        ]
-        diff = diff_of(entries, plan.position, committed.position)
-        return replace(receipt(committed), diff=diff)
+        now = committed.recorded_at
+        entries = []
+        for fact_id, appended in sorted(made.items()):
+            _, events = self._ledger.fact(fact_id)
+            left = showing.state(events).left
+            before = left[appended[0].version - 1]
+            after = left[appended[-1].version]
+            entries.append(
+                DiffEntry(
+                    fact_id=fact_id,
+                    before=_shown(committed.subject, events, before, now),
+                    after=_shown(committed.subject, events, after, now),
+                    causes=tuple(showing.version(each, origins) for each in appended),
+                    beliefs_before=showing.beliefs(committed.subject, events, before),
+                    beliefs_after=showing.beliefs(committed.subject, events, after),
+                )
+            )
+        first = committed.position - len(committed.events)
+        return diff_of(entries, first, committed.position)
 
     def _streams(
         self, scope: Scope
@@ -230,8 +275,10 @@ class Planner:
                 for each in moves.conflicts
             ),
             position=position,
+            recorded_at=moment(self._ledger.present().now),
             scope=scope,
             action="rollback",
+            origin=self._ledger.origin,
             moves=moves,
         )
 
@@ -274,6 +321,17 @@ class Planner:
         }
 
 
+def _nothing(plan: RollbackPlan) -> Receipt:
+    """Return the receipt of a rollback of a memory that is empty."""
+    return Receipt(
+        tx_id=None,
+        recorded_at=plan.recorded_at,
+        position=plan.position,
+        fact_ids=(),
+        diff=plan.diff,
+    )
+
+
 def _decided(plan: RollbackPlan, on_conflict: OnConflict) -> list[Move]:
     """Return what to do once the caller has said what to do about conflicts."""
     moves = list(plan.moves.moves)
@@ -284,6 +342,10 @@ def _decided(plan: RollbackPlan, on_conflict: OnConflict) -> list[Move]:
             return moves
         case "force":
             return moves + [each.forced for each in plan.moves.conflicts if each.forced]
+        case _:
+            raise InvalidValueError(
+                "on_conflict", on_conflict, "'abort', 'skip' or 'force'"
+            )
 
 
 def _shown(

@@ -6,6 +6,7 @@ from datetime import datetime
 from muniment.api.answers import Fact, FactVersion
 from muniment.domain.events import (
     Event,
+    Evidence,
     FactAsserted,
     FactCorroborated,
     FactEnded,
@@ -90,6 +91,11 @@ def version(recorded: RecordedEvent, origins: Origins) -> FactVersion:
         source=evidence.source if evidence else None,
         session_id=origin.session_id,
         source_turns=evidence.source_turns if evidence else origin.source_turns,
+        confidence=_confidence(event),
+        metadata=dict(evidence.metadata) if evidence else {},
+        claimed_at=to_datetime(evidence.claimed_at)
+        if evidence and evidence.claimed_at is not None
+        else None,
         restores=event.to_version
         if isinstance(event, FactRestored | FactRolledBack)
         else None,
@@ -130,6 +136,22 @@ def _kind(event: Event) -> str:
             return "redacted"
         case _:
             raise AssertionError("the stream of a fact holds events of a fact")
+
+
+def _claimed_at(evidence: Evidence | None) -> datetime | None:
+    if evidence is None or evidence.claimed_at is None:
+        return None
+    return moment(evidence.claimed_at)
+
+
+def _confidence(event: Event) -> float | None:
+    match event:
+        case FactAsserted() | FactRevised():
+            return event.traits.confidence
+        case FactCorroborated():
+            return event.confidence
+        case _:
+            return None
 
 
 def _period(event: Event) -> tuple[datetime | None, datetime | None]:

@@ -1,17 +1,26 @@
 """The memory store: opened, read, written, rolled back. The one composition root."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Self, Unpack
 
 from muniment.api import inputs
 from muniment.api.answers import Receipt, RollbackPlan
+from muniment.api.custody import CustodialStore
 from muniment.api.fields import By
-from muniment.api.opening import ClockSource, OpenLedger, open_ledger, settings_for
+from muniment.api.forgetting import Forgetter
+from muniment.api.opening import (
+    ClockSource,
+    OpenLedger,
+    open_ledger,
+    rotate_key,
+    settings_for,
+)
+from muniment.api.recalling import RecallStores
 from muniment.api.rollbacks import Cause, OnConflict, Planner
 from muniment.api.verbs import verb, write_verb
-from muniment.api.writing import WritingStore
+from muniment.domain.commands import RollBackFact
 from muniment.domain.scope import Scope
 from muniment.errors import InvalidValueError, PlanOutdatedError
 from muniment.instants import Time, to_instant
@@ -19,11 +28,11 @@ from muniment.ledger.records import Origin
 from muniment.settings import Settings
 
 
-_ATTEMPTS = 5
+_ATTEMPTS = 10
 """How often a rollback that nobody has looked at is planned anew before it gives up."""
 
 
-class MemoryStore(WritingStore):
+class MemoryStore(CustodialStore):
     """
     What agents remember of people, at every moment it was remembered.
 
@@ -37,6 +46,9 @@ class MemoryStore(WritingStore):
         )
         self._place = opened.place
         self._recall = opened.recall
+        lookup = self._lookup
+        lookup.derived = (*lookup.derived, RecallStores(opened.recall))
+        self._leave = opened.leave
         self._settings = settings
 
     @classmethod
@@ -64,13 +76,28 @@ class MemoryStore(WritingStore):
             NewerSchemaError: If a newer version of Muniment wrote it.
         """
         settings = settings_for(target)
-        return cls(open_ledger(settings, clock=clock, create=create), settings)
+        store = cls(open_ledger(settings, clock=clock, create=create), settings)
+        # Before anything is read: a process may have died, or a backup been restored.
+        Forgetter(store._lookup).resume()
+        return store
+
+    @property
+    def place(self) -> str:
+        """The directory or URL it was opened at, without a password."""
+        return self._place
+
+    @property
+    def settings(self) -> Settings:
+        """What it was opened with."""
+        return self._settings
 
     def close(self) -> None:
         """Let go of connections and keys; what was written stays."""
         if self._open_lookup is not None:
             self._recall.close()
             self._ledger.close()
+            if self._leave is not None:
+                self._leave()
         self._open_lookup = None
 
     def __enter__(self) -> Self:
@@ -125,11 +152,14 @@ class MemoryStore(WritingStore):
             )
         planner = Planner(self._lookup)
         if by_fact:
-            return _plan_fact(planner, fact_id, to_version)
+            named = user_id is not None or scope is not None
+            whose = inputs.scope_of(user_id, scope) if named else None
+            return _plan_fact(planner, fact_id, to_version, scope=whose)
         whose = inputs.scope_of(user_id, scope)
         if to is not None:
             return planner.to_time(whose, to_instant(to))
-        assert where is not None, "one of the three is given"
+        if not isinstance(where, Cause):
+            raise InvalidValueError("where", where, "a Cause")
         return planner.without(whose, where.in_ledger_time())
 
     @write_verb
@@ -150,6 +180,8 @@ class MemoryStore(WritingStore):
             RollbackConflictError: If there are conflicts and *on_conflict* is ``abort``.
             SubjectFrozenError: If writes to the subject are refused for now.
         """
+        if not isinstance(plan, RollbackPlan):
+            raise InvalidValueError("plan", plan, "a plan from plan_rollback")
         planner = Planner(self._lookup)
         return planner.apply(plan, inputs.origin(by), on_conflict=on_conflict)
 
@@ -167,10 +199,13 @@ class MemoryStore(WritingStore):
             UnknownFactError: If it was never recorded.
             VersionBeyondHeadError: If it never had that version.
         """
-        origin = inputs.origin(by)
-        return self._planned(
-            lambda planner: _plan_fact(planner, fact_id, to_version), origin, "abort"
+        inputs.name("fact_id", fact_id)
+        inputs.count("to_version", to_version, least=0, most=2**31)
+        command = RollBackFact(to_version=to_version)
+        committed = self._transactor.change(
+            fact_id, command, inputs.origin(by), action="rollback"
         )
+        return Planner(self._lookup).receipt(committed)
 
     @write_verb
     def rollback_to_timestamp(
@@ -196,8 +231,11 @@ class MemoryStore(WritingStore):
             FutureAsOfError: If *rollback_to* has not come.
         """
         whose, then = inputs.scope_of(user_id, scope), to_instant(rollback_to)
-        origin = inputs.origin(by)
-        return self._planned(lambda planner: planner.to_time(whose, then), origin, "abort")
+        return self._planned(
+            lambda planner: planner.to_time(whose, then),
+            inputs.origin(by),
+            asked={"to": then},
+        )
 
     @write_verb
     def rollback_where(
@@ -245,7 +283,10 @@ class MemoryStore(WritingStore):
             {"actor": by_actor, "reason": reason, "idempotency_key": idempotency_key}
         )
         return self._planned(
-            lambda planner: planner.without(whose, cause), origin, on_conflict
+            lambda planner: planner.without(whose, cause),
+            origin,
+            asked={"where": repr(cause)},
+            on_conflict=on_conflict,
         )
 
     @write_verb
@@ -267,8 +308,30 @@ class MemoryStore(WritingStore):
         """
         inputs.count("tx_id", tx_id, least=1, most=2**62)
         return self._planned(
-            lambda planner: planner.undo(tx_id), inputs.origin(by), on_conflict
+            lambda planner: planner.undo(tx_id),
+            inputs.origin(by),
+            asked={"tx_id": tx_id},
+            on_conflict=on_conflict,
         )
+
+    def rotate_key(self, *, progress: Callable[[int], None] | None = None) -> int:
+        """
+        Replace the key-encryption key while the store is in use.
+
+        With a key file, a new key is made, put beside the old one, and is alone in the
+        file at the end. With ``MUNIMENT_KEY``, name the old and the new key there first,
+        and the new one alone afterwards. A rotation that was interrupted goes on.
+
+        Args:
+            progress: Told how many keys are wrapped anew.
+
+        Returns:
+            How many keys were wrapped anew.
+
+        Raises:
+            ConfigurationError: If the environment names no second key.
+        """
+        return rotate_key(self._settings, self._ledger.vault, progress or _silent)
 
     def rebuild(self) -> int:
         """
@@ -283,24 +346,36 @@ class MemoryStore(WritingStore):
         self,
         make: Callable[[Planner], RollbackPlan],
         origin: Origin,
-        on_conflict: OnConflict,
+        *,
+        asked: Mapping[str, object],
+        on_conflict: OnConflict = "abort",
     ) -> Receipt:
         """Plan and apply, anew where the subject changed in between."""
         for attempt in range(_ATTEMPTS):
             planner = Planner(self._lookup)
             try:
-                return planner.apply(make(planner), origin, on_conflict=on_conflict)
+                return planner.apply(
+                    make(planner), origin, on_conflict=on_conflict, asked=asked
+                )
             except PlanOutdatedError:
                 if attempt == _ATTEMPTS - 1:
                     raise
         raise AssertionError("the last attempt returns or raises")
 
 
+def _silent(_done: int) -> None:
+    """Tell nobody."""
+
+
 def _plan_fact(
-    planner: Planner, fact_id: str | None, to_version: int | None
+    planner: Planner,
+    fact_id: str | None,
+    to_version: int | None,
+    *,
+    scope: Scope | None = None,
 ) -> RollbackPlan:
     if fact_id is None or to_version is None:
         raise InvalidValueError("the rollback", "this", "both of fact_id and to_version")
     inputs.name("fact_id", fact_id)
     inputs.count("to_version", to_version, least=0, most=2**31)
-    return planner.to_version(fact_id, to_version)
+    return planner.to_version(fact_id, to_version, scope=scope)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import assert_never
 
 import msgspec
 
@@ -12,13 +13,15 @@ from muniment.domain.commands import (
     CorroborateFact,
     FactCommand,
     RememberFact,
+    RetireFact,
+    ReviseFact,
     SubjectCommand,
 )
-from muniment.domain.decision import decide, is_repeat
-from muniment.domain.events import FactAsserted, FactRevised
+from muniment.domain.decision import decide, repeated, revised
+from muniment.domain.events import FactAsserted, FactRevised, RetireCause
 from muniment.domain.scope import Scope
 from muniment.instants import moment
-from muniment.ledger.ids import new_fact_id
+from muniment.ledger.ids import new_fact_ids
 from muniment.ledger.ledger import Committed, Ledger
 from muniment.ledger.mapper import tag_of
 from muniment.ledger.records import Origin, RecordedEvent
@@ -50,10 +53,11 @@ class Transactor:
                 for each in commands
             ]
             said = self._said_already(transaction, tags)
+            names = new_fact_ids(transaction.recorded_at)
             for command, tag in zip(commands, tags, strict=True):
                 same = said.setdefault(tag, [])
                 if not _corroborated(transaction, command, same):
-                    same.append(_asserted(transaction, command))
+                    same.append(_asserted(transaction, command, next(names)))
 
         committed = self.ledger.transact(
             Request(
@@ -65,7 +69,8 @@ class Transactor:
                 work=work,
             )
         )
-        return committed, tuple(self.fact(committed, each) for each in committed.events)
+        facts = zip(committed.events, commands, strict=True)
+        return committed, tuple(self.fact(committed, *each) for each in facts)
 
     def change(
         self, fact_id: str, command: FactCommand, origin: Origin, *, action: str
@@ -82,6 +87,31 @@ class Transactor:
         return self.ledger.transact(
             Request(
                 action=action,
+                origin=origin,
+                scope=None,
+                fact_id=fact_id,
+                body=_body(origin, command=command),
+                work=work,
+            )
+        )
+
+    def merge(self, fact_id: str, survivor: str, origin: Origin) -> Committed:
+        """Retire one fact in favour of another of the same subject."""
+        command = RetireFact(
+            cause=RetireCause.MERGED, expected_version=None, survivor=survivor
+        )
+
+        def work(transaction: Transaction) -> None:
+            transaction.fact(survivor)
+            fact = transaction.fact(fact_id)
+            recorded_at = transaction.recorded_at
+            transaction.add(
+                fact_id, decide(command, fact_id, fact, recorded_at=recorded_at)
+            )
+
+        return self.ledger.transact(
+            Request(
+                action="merge",
                 origin=origin,
                 scope=None,
                 fact_id=fact_id,
@@ -110,14 +140,26 @@ class Transactor:
             )
         )
 
-    def fact(self, committed: Committed, event: RecordedEvent) -> Fact:
-        """Return the belief that *event* made, or that it left standing."""
+    def fact(
+        self,
+        committed: Committed,
+        event: RecordedEvent,
+        command: RememberFact | ReviseFact,
+    ) -> Fact:
+        """Return the belief that *event* made of *command*, or that it vouches for."""
         if isinstance(event.event, FactAsserted | FactRevised):
             return showing.fact(committed.subject, event, event.event.valid)
         subject, events = self.ledger.fact(event.fact_id)
         known = [each for each in events if each.position <= event.position]
-        fact = showing.state(known)
-        belief = fact.at(committed.recorded_at) or fact.beliefs[-1]
+        fact, recorded_at = showing.state(known), committed.recorded_at
+        match command:
+            case RememberFact():
+                belief = repeated(command, fact, recorded_at=recorded_at)
+            case ReviseFact():
+                belief = revised(command, event.fact_id, fact, recorded_at=recorded_at)
+            case _:
+                assert_never(command)
+        assert belief is not None, "what is vouched for is believed"
         return showing.fact(subject, known[belief.version - 1], belief.valid)
 
     def _said_already(
@@ -147,7 +189,7 @@ def _corroborated(
     recorded_at = transaction.recorded_at
     for fact_id in fact_ids:
         fact = transaction.fact(fact_id)
-        if is_repeat(command, fact, recorded_at=recorded_at) is not None:
+        if repeated(command, fact, recorded_at=recorded_at):
             again = CorroborateFact(
                 confidence=command.traits.confidence,
                 importance=command.traits.importance,
@@ -158,10 +200,15 @@ def _corroborated(
     return False
 
 
-def _asserted(transaction: Transaction, command: RememberFact) -> str:
+def _decided(transaction: Transaction, fact_id: str, command: FactCommand) -> None:
+    """Collect what *command* makes of a fact."""
+    fact, recorded_at = transaction.fact(fact_id), transaction.recorded_at
+    transaction.add(fact_id, decide(command, fact_id, fact, recorded_at=recorded_at))
+
+
+def _asserted(transaction: Transaction, command: RememberFact, fact_id: str) -> str:
     """Collect a new fact and return its name."""
     recorded_at = transaction.recorded_at
-    fact_id = new_fact_id(recorded_at)
     (event,) = decide(command, fact_id, _NEW, recorded_at=recorded_at)
     transaction.add_new(fact_id, event)
     return fact_id

@@ -7,6 +7,7 @@ from muniment.api import inputs
 from muniment.api.answers import Fact, Receipt
 from muniment.api.drafting import Drafting, expected_version_or_none
 from muniment.api.fields import By, NewFact, Revision
+from muniment.api.forgetting import Forgetter
 from muniment.api.searching import SearchingStore
 from muniment.api.transacting import Transactor, receipt
 from muniment.api.verbs import write_verb
@@ -107,6 +108,8 @@ class WritingStore(SearchingStore):
             IdempotencyConflictError: If the key was used for another request.
         """
         whose = inputs.scope_of(user_id, scope)
+        if isinstance(items, str | Mapping) or not isinstance(items, Iterable):
+            raise InvalidValueError("items", items, "a list of texts or of mappings")
         commands = [self._drafting.remembered(item) for item in items]
         inputs.count("the number of items", len(commands), least=1, most=ITEMS_MAX)
         committed, facts = self._transactor.remember(
@@ -195,16 +198,18 @@ class WritingStore(SearchingStore):
         self,
         fact_id: str,
         *,
-        mode: Literal["retire"] = "retire",
+        mode: Literal["retire", "redact"] = "retire",
         expected_version: int | None = None,
         **by: Unpack[By],
     ) -> Receipt:
         """
-        Stop believing and using a fact; its history keeps it, and `restore` brings it back.
+        Stop believing and using a fact.
 
         Args:
             fact_id: The fact.
-            mode: ``retire``, the one that can be taken back.
+            mode: ``retire`` keeps it in its history, and `restore` brings it back;
+                ``redact`` makes the content of all its versions unreadable for good, and
+                waits where a legal hold binds it.
             expected_version: Only if nothing it believes changed after this version.
             by: See `By`.
 
@@ -213,8 +218,11 @@ class WritingStore(SearchingStore):
             VersionConflictError: If it changed after *expected_version*.
             SubjectFrozenError: If writes to the subject are refused for now.
         """
+        if mode == "redact":
+            inputs.name("fact_id", fact_id)
+            return Forgetter(self._lookup).redact(fact_id, inputs.origin(by))
         if mode != "retire":
-            raise InvalidValueError("mode", mode, "'retire'")
+            raise InvalidValueError("mode", mode, "'retire' or 'redact'")
         command = RetireFact(
             cause=RetireCause.ASKED,
             expected_version=expected_version_or_none(expected_version),
@@ -240,6 +248,24 @@ class WritingStore(SearchingStore):
         """
         command = RestoreFact(expected_version=expected_version_or_none(expected_version))
         return self._change(fact_id, command, by, action="restore")
+
+    @write_verb
+    def merge(self, fact_id: str, *, into: str, **by: Unpack[By]) -> Receipt:
+        """
+        Retire a fact that another one says as well; its history points to the survivor.
+
+        Args:
+            fact_id: The fact that goes.
+            into: The fact that stays; of the same subject.
+            by: See `By`.
+
+        Raises:
+            UnknownFactError: If one of them was never recorded, or is another subject's.
+        """
+        inputs.name("fact_id", fact_id)
+        inputs.name("into", into)
+        origin = inputs.origin(by)
+        return receipt(self._transactor.merge(fact_id, into, origin))
 
     @write_verb
     def freeze(
@@ -269,6 +295,8 @@ class WritingStore(SearchingStore):
             by: See `By`.
         """
         whose = inputs.scope_of(user_id, scope)
+        if self._ledger.vault.find(whose) is None:
+            return self._lookup.nothing_done()
         return self._bind(whose, ThawSubject(), by, action="thaw")
 
     @property
@@ -283,7 +311,7 @@ class WritingStore(SearchingStore):
         command = self._drafting.revised(cause, said)
         transactor = self._transactor
         committed = transactor.change(fact_id, command, by, action=action)
-        return transactor.fact(committed, committed.events[0])
+        return transactor.fact(committed, committed.events[0], command)
 
     def _change(
         self, fact_id: str, command: FactCommand, by: Mapping[str, Any], *, action: str

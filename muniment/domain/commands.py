@@ -95,6 +95,7 @@ class RetireFact:
 
     cause: RetireCause
     expected_version: int | None
+    survivor: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,8 +156,17 @@ class ReleaseHold:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DeferRedaction:
+    """Redact a fact once no hold binds it."""
+
+    fact_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EraseSubject:
-    """Make the subject unreadable and unfindable at every as-of."""
+    """Make the subject unreadable and unfindable at every as-of, once no hold binds it."""
 
 
-SubjectCommand = FreezeSubject | ThawSubject | PlaceHold | ReleaseHold | EraseSubject
+SubjectCommand = (
+    FreezeSubject | ThawSubject | PlaceHold | ReleaseHold | DeferRedaction | EraseSubject
+)

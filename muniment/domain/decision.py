@@ -71,10 +71,7 @@ def decide(
     _check(command, fact_id, fact)
     match command:
         case RememberFact():
-            valid = _period_of(command, recorded_at)
-            return (
-                FactAsserted(valid=valid, traits=command.traits, content=command.content),
-            )
+            return _remember(command, recorded_at)
         case CorroborateFact():
             return (
                 _corroborated(command.confidence, command.importance, command.evidence),
@@ -85,7 +82,9 @@ def decide(
             valid_to = recorded_at if command.valid_to is None else command.valid_to
             return _if_it_changes(fact, FactEnded(valid_to=valid_to))
         case RetireFact():
-            return _if_it_changes(fact, FactRetired(cause=command.cause))
+            return _if_it_changes(
+                fact, FactRetired(cause=command.cause, survivor=command.survivor)
+            )
         case RestoreFact():
             return _restore(fact)
         case RollBackFact():
@@ -96,11 +95,11 @@ def decide(
             assert_never(command)
 
 
-def is_repeat(
+def repeated(
     command: RememberFact, fact: FactState, *, recorded_at: Instant
-) -> int | None:
+) -> Belief | None:
     """
-    Return the version of a belief that already says all of *command*, if one does.
+    Return the belief that already says all of *command*, if one does.
 
     The same content for the same period is a repeat. A period left open by the caller
     is the same if the belief holds now and its end is open too.
@@ -113,8 +112,24 @@ def is_repeat(
             and _same_kind(said.traits, command.traits)
             and _same_period(belief.valid, command, recorded_at)
         ):
-            return belief.version
+            return belief
     return None
+
+
+def revised(
+    command: ReviseFact, fact_id: str, fact: FactState, *, recorded_at: Instant
+) -> Belief:
+    """
+    Return the belief a revision starts from: of then, of now, or the last there was.
+
+    Raises:
+        FactNotCurrentError: If nothing is believed of the fact.
+    """
+    then = None if command.valid_from is None else fact.at(command.valid_from)
+    base = then or fact.at(recorded_at) or (fact.beliefs[-1] if fact.beliefs else None)
+    if base is None:
+        raise FactNotCurrentError(fact_id, "nothing is left to revise, restore it first")
+    return base
 
 
 def _check(command: FactCommand, fact_id: str, fact: FactState) -> None:
@@ -141,6 +156,11 @@ def _check_version(expected: int | None, fact_id: str, fact: FactState) -> None:
         raise VersionConflictError(fact_id, expected, fact.head)
 
 
+def _remember(command: RememberFact, recorded_at: Instant) -> tuple[FactEvent, ...]:
+    valid = _period_of(command, recorded_at)
+    return (FactAsserted(valid=valid, traits=command.traits, content=command.content),)
+
+
 def _period_of(command: RememberFact, recorded_at: Instant) -> Period:
     valid_to = FOREVER if command.valid_to is None else command.valid_to
     if command.valid_from is not None:
@@ -163,7 +183,7 @@ def _same_kind(said: Traits, again: Traits) -> bool:
 def _revise(
     command: ReviseFact, fact_id: str, fact: FactState, recorded_at: Instant
 ) -> tuple[FactEvent, ...]:
-    base = _revised_belief(command, fact_id, fact, recorded_at)
+    base = revised(command, fact_id, fact, recorded_at=recorded_at)
     valid = _revised_period(command, base, recorded_at)
     said = fact.said(base.version)
     assert said.content is not None, "a fact that is not redacted can be read"
@@ -172,17 +192,6 @@ def _revise(
     if base.valid.covers(valid) and _says_the_same(said, traits, content):
         return (_corroborated(traits.confidence, traits.importance, content.evidence),)
     return (FactRevised(valid=valid, traits=traits, content=content, cause=command.cause),)
-
-
-def _revised_belief(
-    command: ReviseFact, fact_id: str, fact: FactState, recorded_at: Instant
-) -> Belief:
-    """Return the belief a revision starts from: of then, of now, or the last there was."""
-    then = None if command.valid_from is None else fact.at(command.valid_from)
-    base = then or fact.at(recorded_at) or (fact.beliefs[-1] if fact.beliefs else None)
-    if base is None:
-        raise FactNotCurrentError(fact_id, "nothing is left to revise, restore it first")
-    return base
 
 
 def _revised_period(command: ReviseFact, base: Belief, recorded_at: Instant) -> Period:

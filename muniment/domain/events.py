@@ -40,6 +40,19 @@ class RetireCause(StrEnum):
     """Why a fact is no longer used."""
 
     ASKED = "asked"
+    """Somebody said so."""
+
+    EXPIRED = "expired"
+    """Its time to live is over."""
+
+    UNUSED = "unused"
+    """It was not used for long."""
+
+    UNIMPORTANT = "unimportant"
+    """Its importance is below what is kept."""
+
+    MERGED = "merged"
+    """Another fact says the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,9 +144,15 @@ class FactEnded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactRetired:
-    """It is no longer believed or used; history keeps it."""
+    """
+    It is no longer believed or used; history keeps it.
+
+    Attributes:
+        survivor: The fact that says the same, if it was merged into one.
+    """
 
     cause: RetireCause
+    survivor: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,10 +226,30 @@ class HoldReleased:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RedactionDeferred:
+    """A fact is to be redacted once no hold binds it; until then it is not used."""
+
+    fact_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErasureDeferred:
+    """The subject is to be erased once no hold binds it; until then it is not used."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SubjectErased:
     """The keys of the subject were destroyed. Not reversible."""
 
 
-SubjectEvent = SubjectFrozen | SubjectThawed | HoldPlaced | HoldReleased | SubjectErased
+SubjectEvent = (
+    SubjectFrozen
+    | SubjectThawed
+    | HoldPlaced
+    | HoldReleased
+    | RedactionDeferred
+    | ErasureDeferred
+    | SubjectErased
+)
 
 Event = FactEvent | SubjectEvent

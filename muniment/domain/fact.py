@@ -5,6 +5,7 @@ The life of one fact: what each version left believed.
 Both are pure and total. Everything else in Muniment is plumbing.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
@@ -105,14 +106,24 @@ def touched(event: FactEvent) -> Period | None:
 
 def outside(beliefs: Beliefs, period: Period) -> Beliefs:
     """Return what *beliefs* hold outside *period*."""
-    return tuple(Belief(rest, b.version) for b in beliefs for rest in b.valid.minus(period))
+    first, last = _overlapping(beliefs, period)
+    pieces = beliefs[first:last]
+    rests = tuple(Belief(rest, b.version) for b in pieces for rest in b.valid.minus(period))
+    return beliefs[:first] + rests + beliefs[last:]
 
 
 def inside(beliefs: Beliefs, period: Period) -> Beliefs:
     """Return what *beliefs* hold within *period*."""
-    return tuple(
-        Belief(part, b.version) for b in beliefs for part in b.valid.common(period)
-    )
+    first, last = _overlapping(beliefs, period)
+    pieces = beliefs[first:last]
+    return tuple(Belief(part, b.version) for b in pieces for part in b.valid.common(period))
+
+
+def _overlapping(beliefs: Beliefs, period: Period) -> tuple[int, int]:
+    """Return where the beliefs that overlap *period* begin and end."""
+    first = bisect_right(beliefs, period.start, key=lambda belief: belief.valid.end)
+    last = bisect_left(beliefs, period.end, key=lambda belief: belief.valid.start)
+    return first, max(first, last)
 
 
 def _after(fact: FactState, event: FactEvent) -> Beliefs:

@@ -41,6 +41,8 @@ class Scope:
     name: str = ""
 
     def __post_init__(self) -> None:
+        if self.kind not in tuple(ScopeKind):
+            raise InvalidScopeError(self.kind, "is no kind of subject")
         match self.kind:
             case ScopeKind.ORG:
                 if self.name:
@@ -72,6 +74,8 @@ class Scope:
         Raises:
             InvalidScopeError: If it is not ``user:ID``, ``team:ID`` or ``org``.
         """
+        if not isinstance(text, str):
+            raise InvalidScopeError(text, "is not text")
         kind, colon, name = text.partition(":")
         if kind not in tuple(ScopeKind) or (kind == ScopeKind.ORG) == bool(colon):
             raise InvalidScopeError(text, "is not a scope")

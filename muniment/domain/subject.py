@@ -6,6 +6,7 @@ from functools import reduce
 from typing import assert_never
 
 from muniment.domain.commands import (
+    DeferRedaction,
     EraseSubject,
     FreezeSubject,
     PlaceHold,
@@ -14,13 +15,16 @@ from muniment.domain.commands import (
     ThawSubject,
 )
 from muniment.domain.events import (
+    ErasureDeferred,
     HoldPlaced,
     HoldReleased,
+    RedactionDeferred,
     SubjectErased,
     SubjectEvent,
     SubjectFrozen,
     SubjectThawed,
 )
+from muniment.errors import UnknownHoldError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,20 +35,30 @@ class SubjectState:
     Attributes:
         frozen: Whether writes are refused.
         holds: Holds in force, in the order they were placed.
+        released: Holds that were released.
+        deferred: Facts to be redacted, in the order that was asked for.
+        erasure_deferred: Whether the subject is to be erased.
         erased: Whether its keys were destroyed.
     """
 
     frozen: bool = False
     holds: tuple[HoldPlaced, ...] = ()
+    released: tuple[str, ...] = ()
+    deferred: tuple[str, ...] = ()
+    erasure_deferred: bool = False
     erased: bool = False
 
     def holds_on(self, fact_id: str | None) -> tuple[str, ...]:
-        """Return the ids of the holds on the subject, or on that fact of it."""
+        """Return the ids of the holds on a fact, or, for none, on the subject at all."""
         return tuple(
             hold.hold_id
             for hold in self.holds
             if hold.fact_id is None or fact_id in (None, hold.fact_id)
         )
+
+    def restricts(self, fact_id: str) -> bool:
+        """Whether a fact is stored and not used, since it is to be made unreadable."""
+        return self.erasure_deferred or fact_id in self.deferred
 
 
 def decide(command: SubjectCommand, subject: SubjectState) -> tuple[SubjectEvent, ...]:
@@ -52,7 +66,11 @@ def decide(command: SubjectCommand, subject: SubjectState) -> tuple[SubjectEvent
     Decide what happens when *command* meets *subject*.
 
     Returns:
-        Events to append, in order; empty when the command changes nothing.
+        Events to append, in order; empty when the command changes nothing. The release
+        of the last hold is followed by the erasure that waited for it.
+
+    Raises:
+        UnknownHoldError: If the hold to be released was never placed.
     """
     if subject.erased:
         return ()
@@ -65,14 +83,23 @@ def decide(command: SubjectCommand, subject: SubjectState) -> tuple[SubjectEvent
             placed = HoldPlaced(
                 hold_id=command.hold_id, fact_id=command.fact_id, matter=command.matter
             )
-            return () if command.hold_id in _ids(subject) else (placed,)
+            return () if command.hold_id in subject.holds_on(None) else (placed,)
         case ReleaseHold():
-            released = HoldReleased(hold_id=command.hold_id)
-            return (released,) if command.hold_id in _ids(subject) else ()
+            return _release(command, subject)
+        case DeferRedaction():
+            asked = command.fact_id in subject.deferred
+            return () if asked else (RedactionDeferred(fact_id=command.fact_id),)
+        case EraseSubject() if subject.holds:
+            return () if subject.erasure_deferred else (ErasureDeferred(),)
         case EraseSubject():
             return (SubjectErased(),)
         case _:
             assert_never(command)
+
+
+def redactions_due(subject: SubjectState) -> tuple[str, ...]:
+    """Return the facts whose deferred redaction no hold stands against, in order."""
+    return tuple(each for each in subject.deferred if not subject.holds_on(each))
 
 
 def evolve(subject: SubjectState, event: SubjectEvent) -> SubjectState:
@@ -86,7 +113,12 @@ def evolve(subject: SubjectState, event: SubjectEvent) -> SubjectState:
             return replace(subject, holds=(*subject.holds, event))
         case HoldReleased():
             kept = tuple(each for each in subject.holds if each.hold_id != event.hold_id)
-            return replace(subject, holds=kept)
+            released = (*subject.released, event.hold_id)
+            return replace(subject, holds=kept, released=released)
+        case RedactionDeferred():
+            return replace(subject, deferred=(*subject.deferred, event.fact_id))
+        case ErasureDeferred():
+            return replace(subject, erasure_deferred=True)
         case SubjectErased():
             return SubjectState(erased=True)
         case _:
@@ -98,5 +130,13 @@ def fold(events: Iterable[SubjectEvent]) -> SubjectState:
     return reduce(evolve, events, SubjectState())
 
 
-def _ids(subject: SubjectState) -> tuple[str, ...]:
-    return tuple(hold.hold_id for hold in subject.holds)
+def _release(command: ReleaseHold, subject: SubjectState) -> tuple[SubjectEvent, ...]:
+    if command.hold_id not in subject.holds_on(None):
+        if command.hold_id in subject.released:
+            return ()
+        raise UnknownHoldError(command.hold_id)
+    released = HoldReleased(hold_id=command.hold_id)
+    after = evolve(subject, released)
+    if after.erasure_deferred and not after.holds:
+        return released, SubjectErased()
+    return (released,)

@@ -21,6 +21,7 @@ Every error Muniment raises on purpose.
   + NotFound                    the thing named is not there
     - UnknownFactError
     - UnknownTransactionError
+    - UnknownHoldError
     - FactNotCurrentError       recorded once, but not believed now
     - FactRedactedError         its content was made unreadable for good
     - SubjectErasedError        its subject was erased
@@ -44,11 +45,14 @@ Every error Muniment raises on purpose.
     - IndexUnavailableError     the engine of the current facts cannot answer
     - IndexHeldError            another process holds that engine
     - EmbedderUnavailableError  it cannot embed now, or answers nonsense
+    - WitnessUnavailableError   a tree head could not be published
   + Corruption                  stored data contradicts itself: stop, never retry
     - UnknownEventError         an event this version cannot read
     - NewerSchemaError          an event or a store written by a newer version
+    - DamagedDatabaseError      a file the database cannot read
     - BrokenSealError           a payload that does not open under its key
     - VaultMismatchError        the vault belongs to another store
+    - TamperedError             what is stored is not what was recorded
     - ProjectionError           a projection does not follow from the ledger
 
 The eight middle classes say what a caller should do and decide the HTTP status
@@ -70,6 +74,7 @@ from muniment.errors.categories import (
 from muniment.errors.faults import (
     BrokenSealError,
     CommitUncertainError,
+    DamagedDatabaseError,
     DatabaseUnavailableError,
     EmbedderUnavailableError,
     IndexHeldError,
@@ -78,8 +83,10 @@ from muniment.errors.faults import (
     NewerSchemaError,
     ProjectionError,
     StoreClosedError,
+    TamperedError,
     UnknownEventError,
     VaultMismatchError,
+    WitnessUnavailableError,
 )
 from muniment.errors.invalid import (
     ConfigurationError,
@@ -105,6 +112,7 @@ from muniment.errors.missing import (
     StoreNotFoundError,
     SubjectErasedError,
     UnknownFactError,
+    UnknownHoldError,
     UnknownTransactionError,
 )
 from muniment.errors.refused import (
@@ -124,6 +132,7 @@ __all__ = [
     "Conflict",
     "ContentTooLargeError",
     "Corruption",
+    "DamagedDatabaseError",
     "DatabaseUnavailableError",
     "EmbedderUnavailableError",
     "FactNotCurrentError",
@@ -158,13 +167,16 @@ __all__ = [
     "SubjectErasedError",
     "SubjectFrozenError",
     "SubjectHeldError",
+    "TamperedError",
     "Unavailable",
     "UnknownEventError",
     "UnknownFactError",
     "UnknownFieldError",
+    "UnknownHoldError",
     "UnknownTransactionError",
     "VaultMismatchError",
     "VersionBeyondHeadError",
     "VersionConflictError",
+    "WitnessUnavailableError",
     "WriteAsOfError",
 ]

@@ -23,6 +23,17 @@ class LedgerBusyError(Unavailable):
         )
 
 
+class WitnessUnavailableError(Unavailable):
+    """A tree head could not be published."""
+
+    def __init__(self, witness: str, problem: str) -> None:
+        self.witness, self.problem = witness, problem
+        super().__init__(
+            f"the tree head was not published to {witness}: {problem}; it is kept in the "
+            "ledger, publish it again"
+        )
+
+
 class CommitUncertainError(Unavailable):
     """The answer to a commit was lost; it may or may not have been stored."""
 
@@ -71,12 +82,34 @@ class BrokenSealError(Corruption):
         )
 
 
+class DamagedDatabaseError(Corruption):
+    """A file of the store is damaged: the database cannot read it."""
+
+    def __init__(self, problem: str) -> None:
+        self.problem = problem
+        super().__init__(
+            f"the database is damaged ({problem}); stop, keep the files, and restore a "
+            "backup of the ledger"
+        )
+
+
 class VaultMismatchError(Corruption):
     """The vault belongs to another store, or to another key."""
 
     def __init__(self, problem: str) -> None:
         self.problem = problem
         super().__init__(f"{problem}; put the vault and the key of this store back")
+
+
+class TamperedError(Corruption):
+    """What is stored is not what was recorded."""
+
+    def __init__(self, position: int | None, kind: str, problem: str) -> None:
+        self.position, self.kind, self.problem = position, kind, problem
+        where = "" if position is None else f" at position {position}"
+        super().__init__(
+            f"{kind}{where}: {problem}; stop, keep the files, and see: muniment verify"
+        )
 
 
 class ProjectionError(Corruption):

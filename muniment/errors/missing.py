@@ -12,6 +12,16 @@ class UnknownFactError(NotFound):
         super().__init__(f"no such fact: {shown(fact_id)}; list facts to see their ids")
 
 
+class UnknownHoldError(NotFound):
+    """No hold of that name was ever placed."""
+
+    def __init__(self, hold_id: str) -> None:
+        self.hold_id = hold_id
+        super().__init__(
+            f"no hold {shown(hold_id)} was ever placed; its placing said its id"
+        )
+
+
 class UnknownTransactionError(NotFound):
     """The ledger holds no such transaction."""
 

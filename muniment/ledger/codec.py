@@ -10,7 +10,6 @@ module, so that code can move. To change what an event holds, raise its schema a
 an upcaster; never edit what is stored.
 """
 
-import base64
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from enum import StrEnum
@@ -40,6 +39,8 @@ _KINDS: dict[type[Event], str] = {
     events.SubjectThawed: "subject.thawed",
     events.HoldPlaced: "subject.hold_placed",
     events.HoldReleased: "subject.hold_released",
+    events.RedactionDeferred: "subject.redaction_deferred",
+    events.ErasureDeferred: "subject.erasure_deferred",
     events.SubjectErased: "subject.erased",
 }
 _SCHEMAS: dict[str, int] = dict.fromkeys(_KINDS.values(), 1)
@@ -81,8 +82,12 @@ def topic_of(kind: type[Event]) -> str:
     return f"{name}.v{_SCHEMAS[name]}"
 
 
-def encode(event: Event, *, content_tag: bytes | None = None) -> Encoded:
-    """Return *event* as bytes, with the keyed digest of its content in the header."""
+ERASED = topic_of(events.SubjectErased)
+"""The topic of the event after which a subject has nothing left to project."""
+
+
+def encode(event: Event) -> Encoded:
+    """Return *event* as bytes."""
     header: Fields = {}
     content: Fields = {}
     for field in event.__dataclass_fields__:
@@ -93,8 +98,6 @@ def encode(event: Event, *, content_tag: bytes | None = None) -> Encoded:
             content = _plain_sealed(value)
         else:
             header[field] = _plain(value)
-    if content_tag is not None:
-        header["tag"] = base64.b64encode(content_tag).decode()
     return Encoded(
         topic=topic_of(type(event)),
         header=_encoder.encode(header),
@@ -102,11 +105,9 @@ def encode(event: Event, *, content_tag: bytes | None = None) -> Encoded:
     )
 
 
-def decode(
-    topic: str, header: bytes, content: bytes | None, *, place: str
-) -> tuple[Event, bytes | None]:
+def decode(topic: str, header: bytes, content: bytes | None, *, place: str) -> Event:
     """
-    Return the event stored as *header* and *content*, and its content tag.
+    Return the event stored as *header* and *content*.
 
     Args:
         topic: Its kind and schema.
@@ -122,11 +123,10 @@ def decode(
     stored: Fields = _decoder.decode(header)
     for step in range(schema, _SCHEMAS[name]):
         stored = _UPCASTERS[name, step](stored)
-    tag = stored.pop("tag", None)
     kind: Any = resolve_topic(name)
     sealed = _decoder.decode(content) if content else None
     values = {each.name: _revived(name, each.name, stored, sealed) for each in fields(kind)}
-    return cast("Event", kind(**values)), None if tag is None else base64.b64decode(tag)
+    return cast("Event", kind(**values))
 
 
 def kind_of(topic: str, *, place: str) -> tuple[str, int]:

@@ -3,8 +3,8 @@
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from muniment.errors import (
     CommitUncertainError,
     ConfigurationError,
+    DamagedDatabaseError,
     DatabaseUnavailableError,
     LedgerBusyError,
     NotAStoreError,
@@ -139,6 +140,20 @@ class StandingConnection:
         return self._engine.connect()
 
 
+def is_foreign(file: Path, version_table: str) -> bool:
+    """
+    Whether an SQLite *file* holds the tables of something else; it is not touched.
+
+    Raises:
+        NotAStoreError: If it is no database.
+        DamagedDatabaseError: If it cannot be read.
+    """
+    query = "SELECT name FROM sqlite_master WHERE type = 'table'"
+    with translated(0), closing(sqlite3.connect(file)) as connection:
+        names = {name for (name,) in connection.execute(query)}
+    return bool(names) and version_table not in names
+
+
 @contextmanager
 def writing(engine: sa.Engine, *, lock_timeout: float) -> Iterator[sa.Connection]:
     """
@@ -192,9 +207,31 @@ def translated(lock_timeout: float) -> Iterator[None]:
         problem = _problem(error)
         if "locked" in problem or "lock timeout" in problem:
             raise LedgerBusyError(lock_timeout) from error
-        if "not a database" in problem:
-            raise NotAStoreError("the file", "it is not an SQLite database") from error
         raise DatabaseUnavailableError(problem) from error
+    except (sa.exc.DatabaseError, sqlite3.DatabaseError) as error:
+        if "not a database" in _problem(error):
+            raise NotAStoreError("the file", "it is not an SQLite database") from error
+        if "malformed" in _problem(error):
+            raise DamagedDatabaseError(_problem(error)) from error
+        raise
+
+
+def scrub(engine: sa.Engine, table_names: Sequence[str]) -> bool:
+    """
+    Overwrite what was deleted from tables; whether it is gone from their files.
+
+    SQLite overwrites what is deleted at once; its log is folded back and cut to nothing,
+    which waits until no reader needs it. PostgreSQL vacuums the tables; its own log goes
+    when it is recycled.
+    """
+    autocommit = engine.execution_options(isolation_level="AUTOCOMMIT")
+    with reading(autocommit) as connection:
+        if connection.dialect.name == "sqlite":
+            busy = connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").scalar()
+            return busy == 0
+        for name in table_names:
+            connection.exec_driver_sql(f"VACUUM {name}")
+    return True
 
 
 def _commit(connection: sa.Connection) -> None:
@@ -238,9 +275,9 @@ def _sqlite(url: sa.URL, *, lock_timeout: float, pool_size: int) -> sa.Engine:
 
 
 def _set_up_sqlite(connection: Any, _record: object) -> None:
-    # A larger log before it is folded back: one append touches eight pages, and most of
-    # them again with the next one. FULL makes a commit durable against power loss in WAL mode; secure_delete
-    # overwrites what is deleted, which erasure relies on.
+    # FULL makes a commit durable against power loss in WAL mode. secure_delete
+    # overwrites what is deleted, which erasure relies on. A larger log before it is
+    # folded back: one append touches eight pages, and most of them again with the next.
     for pragma in (
         "journal_mode=WAL",
         "synchronous=FULL",

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from muniment.errors import DatabaseUnavailableError
+from muniment.errors import CommitUncertainError
 
 
 T = TypeVar("T")
@@ -20,7 +20,7 @@ R = TypeVar("R")
 BATCH_MAX = 256
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Ticket(Generic[T, R]):
     """
     One caller's request and what became of it.
@@ -66,13 +66,25 @@ class GroupCommit(Generic[T, R]):
             ticket.leads = not self._led
             self._led = True
         if not ticket.leads:
-            ticket.turn.wait()
+            self._wait(ticket)
         if ticket.leads:
             self._lead()
         if ticket.error is not None:
             raise ticket.error
         assert ticket.answer is not None, "a ticket has an answer or an error"
         return ticket.answer
+
+    def _wait(self, ticket: Ticket[T, R]) -> None:
+        try:
+            ticket.turn.wait()
+        except BaseException:
+            # Whoever asked is gone; nobody must wait for it to lead.
+            with self._mutex:
+                if ticket in self._waiting:
+                    self._waiting.remove(ticket)
+            if ticket.leads:
+                self._hand_on(())
+            raise
 
     def _lead(self) -> None:
         """Carry out what waits, the leader's own among it, and hand the lead on."""
@@ -105,4 +117,4 @@ def _for_all(error: BaseException) -> BaseException:
     """Return what an interruption of the leader means to those who only followed."""
     if isinstance(error, Exception):
         return error
-    return DatabaseUnavailableError(f"the writing thread was stopped ({error!r})")
+    return CommitUncertainError(f"the writing thread was stopped, {error!r}")

@@ -1,6 +1,7 @@
-"""Names for new facts: ULIDs, so that facts made together lie together on disk."""
+"""Names for new facts and holds. Facts made together lie together on disk."""
 
 import os
+from collections.abc import Iterator
 from typing import Final
 
 from muniment.domain.time import Instant
@@ -9,18 +10,33 @@ from muniment.domain.time import Instant
 _ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 _LENGTH: Final = 26
 _RANDOM_BYTES: Final = 10
+_STEP_BYTES: Final = 8
 
 
-def new_fact_id(recorded_at: Instant) -> str:
+def new_fact_ids(recorded_at: Instant) -> Iterator[str]:
     """
-    Return a name no fact has: 26 characters, ordered by *recorded_at*.
+    Yield names no fact has: 26 characters, ordered by *recorded_at*, then as yielded.
 
     Source:
-        https://github.com/ulid/spec, in lower case.
+        https://github.com/ulid/spec, in lower case; the names of one transaction rise by
+        random steps, so that one does not give away another.
     """
     milliseconds = max(0, recorded_at // 1_000) & (2**48 - 1)
-    number = milliseconds << (8 * _RANDOM_BYTES) | int.from_bytes(
-        os.urandom(_RANDOM_BYTES), "big"
-    )
+    number = milliseconds << (8 * _RANDOM_BYTES) | _random(_RANDOM_BYTES) >> 1
+    while True:
+        yield _spelled(number)
+        number += 1 + _random(_STEP_BYTES)
+
+
+def _random(count: int) -> int:
+    return int.from_bytes(os.urandom(count), "big")
+
+
+def _spelled(number: int) -> str:
     digits = [_ALPHABET[number >> shift & 31] for shift in range(5 * (_LENGTH - 1), -1, -5)]
     return "".join(digits)
+
+
+def new_hold_id() -> str:
+    """Return a name no legal hold has: 16 characters after ``hold-``."""
+    return f"hold-{os.urandom(8).hex()}"

@@ -4,7 +4,9 @@ import contextlib
 import os
 import stat
 import tempfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Protocol
 
 from muniment.errors import (
     BrokenSealError,
@@ -15,13 +17,31 @@ from muniment.errors import (
 from muniment.ledger import sealing
 
 
-class KeyEncryptionKey:
+class KeyEncryptionKey(Protocol):
     """
-    Wraps the keys of subjects and ledgers.
+    Wraps the keys of subjects and ledgers; what a key management service provides.
 
     Attributes:
-        kek_id: Names the key without giving it away: 16 hexadecimal digits.
+        kek_id: Names the key without giving it away; kept beside what it wrapped.
     """
+
+    @property
+    def kek_id(self) -> str: ...
+
+    def wrap(self, key: bytes, *, place: bytes) -> bytes:
+        """Return *key* sealed, to be opened at *place* alone."""
+
+    def unwrap(self, wrapped: bytes, *, place: bytes) -> bytes:
+        """
+        Return the key that was wrapped.
+
+        Raises:
+            BrokenSealError: If it was wrapped by another key, or altered.
+        """
+
+
+class LocalKey:
+    """A `KeyEncryptionKey` whose 256 bits are in this process."""
 
     def __init__(self, key: bytes) -> None:
         assert len(key) == sealing.KEY_BYTES, "a key-encryption key has 256 bits"
@@ -29,49 +49,90 @@ class KeyEncryptionKey:
         self.kek_id = sealing.tag(key, b"key-encryption-key").hex()[:16]
 
     def wrap(self, key: bytes, *, place: bytes) -> bytes:
-        """Return *key* sealed, to be opened at *place* alone."""
         return sealing.seal(self._key, key, place=place)
 
     def unwrap(self, wrapped: bytes, *, place: bytes) -> bytes:
+        return sealing.unseal(self._key, wrapped, place=place)
+
+    def text(self) -> str:
+        """Return the key in 64 hexadecimal digits, as its file has it."""
+        return self._key.hex()
+
+
+class KeyRing:
+    """
+    The key-encryption keys at hand: one, or two while it is rotated.
+
+    Args:
+        load: Gives the keys; asked again when a key is missing, since another process
+            may have begun a rotation.
+    """
+
+    def __init__(self, load: Callable[[], Sequence[KeyEncryptionKey]]) -> None:
+        self._load = load
+        self._keys = {each.kek_id: each for each in load()}
+
+    def ids(self) -> tuple[str, ...]:
+        """Return the names of the keys at hand, first the one for a new vault."""
+        return tuple(self._keys)
+
+    def key(self, kek_id: str) -> KeyEncryptionKey:
         """
-        Return the key that was wrapped.
+        Return the key of that name.
 
         Raises:
-            VaultMismatchError: If it was wrapped by another key, or altered.
+            VaultMismatchError: If it is not at hand.
+        """
+        if kek_id not in self._keys:
+            self._keys = {each.kek_id: each for each in self._load()}
+        found = self._keys.get(kek_id)
+        if found is None:
+            raise VaultMismatchError(
+                f"the vault was made with key-encryption key {kek_id}, at hand is "
+                f"{', '.join(self._keys)}"
+            )
+        return found
+
+    def unwrap(self, kek_id: str, wrapped: bytes, *, place: bytes) -> bytes:
+        """
+        Return the key that was wrapped by the key of that name.
+
+        Raises:
+            VaultMismatchError: If that key is not at hand, or it does not open.
         """
         try:
-            return sealing.unseal(self._key, wrapped, place=place)
+            return self.key(kek_id).unwrap(wrapped, place=place)
         except BrokenSealError as error:
             raise VaultMismatchError(
-                f"the vault's {error.place} does not open under key {self.kek_id}"
+                f"the vault's {error.place} does not open under key {kek_id}"
             ) from error
 
 
-def from_text(text: str, *, origin: str) -> KeyEncryptionKey:
+def from_text(text: str, *, origin: str) -> tuple[LocalKey, ...]:
     """
-    Return the key that *text* spells in 64 hexadecimal digits.
+    Return the keys that *text* spells: 64 hexadecimal digits each, one or more.
 
     Raises:
         ConfigurationError: If it does not.
     """
     try:
-        key = bytes.fromhex(text.strip())
+        found = [bytes.fromhex(each) for each in text.replace(",", " ").split()]
     except ValueError:
-        key = b""
-    if len(key) != sealing.KEY_BYTES:
+        found = []
+    if not found or any(len(each) != sealing.KEY_BYTES for each in found):
         raise ConfigurationError(
             f"the key-encryption key in {origin} is not 64 hexadecimal digits",
             "put back the key the store was made with",
         )
-    return KeyEncryptionKey(key)
+    return tuple(LocalKey(each) for each in found)
 
 
-def from_file(path: Path, *, create: bool) -> KeyEncryptionKey:
+def from_file(path: Path, *, create: bool) -> tuple[LocalKey, ...]:
     """
-    Return the key kept in *path*.
+    Return the keys kept in *path*, a line each.
 
     Args:
-        path: Holds 64 hexadecimal digits; readable by its owner alone.
+        path: Readable by its owner alone.
         create: Make a new key where there is no file; only for a store with no vault.
 
     Raises:
@@ -79,7 +140,9 @@ def from_file(path: Path, *, create: bool) -> KeyEncryptionKey:
         ConfigurationError: If others may read the file, or it holds no key.
     """
     if create:
-        _write_new(path)
+        # Of two processes that make a store at once, the first one's key stands.
+        with contextlib.suppress(FileExistsError):
+            _write(path, [new_key()], place=os.link)
     try:
         mode = path.stat().st_mode
         text = path.read_text(encoding="ascii")
@@ -95,20 +158,30 @@ def from_file(path: Path, *, create: bool) -> KeyEncryptionKey:
     return from_text(text, origin=str(path))
 
 
-def _write_new(path: Path) -> None:
-    """Write a new key, unless there is one; whole and durable before it has its name."""
+def new_key() -> LocalKey:
+    """Return a new, random key."""
+    return LocalKey(sealing.new_key())
+
+
+def to_file(path: Path, keys: Sequence[LocalKey]) -> None:
+    """Replace what *path* holds by *keys*, in one step that survives a power cut."""
+    _write(path, keys, place=os.replace)
+
+
+def _write(
+    path: Path, keys: Sequence[LocalKey], *, place: Callable[[str, Path], None]
+) -> None:
+    """Write *keys*, whole and durable before they have their name."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, draft = tempfile.mkstemp(dir=path.parent, prefix=".key-")
     try:
         with os.fdopen(handle, "w", encoding="ascii") as file:
-            file.write(sealing.new_key().hex() + "\n")
+            file.write("".join(f"{each.text()}\n" for each in keys))
             file.flush()
             os.fsync(file.fileno())
-        with contextlib.suppress(FileExistsError):
-            # Of two processes that make a store at once, the first one's key stands.
-            os.link(draft, path)
+        place(draft, path)
     finally:
-        Path(draft).unlink()
+        Path(draft).unlink(missing_ok=True)
     directory = os.open(path.parent, os.O_RDONLY)
     try:
         os.fsync(directory)

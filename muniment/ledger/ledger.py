@@ -9,13 +9,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from muniment.domain.events import Event, FactAsserted, FactCorroborated, FactRevised
+from muniment.domain.events import (
+    SubjectErased,
+)
 from muniment.domain.rollback import Stamp
+from muniment.domain.subject import SubjectState
 from muniment.domain.time import Instant
 from muniment.errors import (
     FutureAsOfError,
     IdempotencyConflictError,
     MunimentError,
+    Unavailable,
     UnknownFactError,
 )
 from muniment.ledger import codec, sealing
@@ -25,17 +29,19 @@ from muniment.ledger.mapper import SealingMapper
 from muniment.ledger.recorder import Append, LedgerRecorder, Present
 from muniment.ledger.records import (
     FACT,
-    DraftEvent,
+    SUBJECT,
     Head,
     Origin,
     RecordedEvent,
     TransactionRow,
 )
+from muniment.ledger.stamping import recorded, stamp_of
 from muniment.ledger.transaction import (
     FactChange,
     Request,
     Transaction,
-    refuse_if_frozen,
+    refuse_if_bound,
+    state_of,
 )
 from muniment.ledger.vault import Subject, Vault
 
@@ -80,12 +86,11 @@ class Ledger:
 
     Safe to use from many threads; a durable one from many processes.
 
-    Args:
+    Attributes:
+        name: Of the tenant.
+        origin: Names the ledger to the outside, in whatever is signed or planned.
         recorder: Keeps the events.
         vault: Keeps the keys.
-        projection: Applied in each transaction.
-
-    Attributes:
         on_append: Called by the thread that committed, once something is durable.
     """
 
@@ -97,12 +102,14 @@ class Ledger:
         name: str,
     ) -> None:
         self.name = name
+        self.origin = f"muniment/{vault.vault_id}/{name}"
         self.recorder = recorder
         self.vault = vault
         self.mapper = SealingMapper(vault, ledger=name)
         self.application = LedgerApplication(recorder, self.mapper)
         self.on_append: Callable[[], None] = lambda: None
         self._projection = projection
+        self._key_mark = 0
         self._request_key = sealing.derived(vault.ledger_key, "request")
         self._commits: GroupCommit[Request, Committed] = GroupCommit(self._carry_out)
 
@@ -135,8 +142,10 @@ class Ledger:
             with self.recorder.appending() as append:
                 if recorded_at > append.now:
                     raise FutureAsOfError(recorded_at, append.now)
-                append.promise(recorded_at)
-                return append.head
+                if recorded_at >= append.head.recorded_at:
+                    append.promise(recorded_at)
+                    return append.head
+                # While this waited for the lock, others were recorded after that time.
         return self.recorder.head_at(recorded_at)
 
     def fact(self, fact_id: str) -> tuple[Subject, tuple[RecordedEvent, ...]]:
@@ -158,6 +167,11 @@ class Ledger:
         """Return the events of *subject* past *after*, up to *until*, oldest first."""
         stamped = self.recorder.read_subject(subject.ref, after=after, until=until)
         return self.mapper.opened(stamped, subject)
+
+    def subject_state(self, subject: Subject) -> SubjectState:
+        """Return what binds a subject."""
+        stamped = self.recorder.read_stream(SUBJECT + subject.ref)
+        return state_of(self.mapper.opened(stamped, subject))
 
     def origins(
         self, subject: Subject, events: Sequence[RecordedEvent]
@@ -183,7 +197,39 @@ class Ledger:
     def stamps(self, subject: Subject, events: Sequence[RecordedEvent]) -> list[Stamp]:
         """Return the stamp of each of *events*."""
         origins = self.origins(subject, events)
-        return [_stamp(event, origins[event.tx_id][1]) for event in events]
+        return [stamp_of(event, origins[event.tx_id][1]) for event in events]
+
+    def append_tombstone(self, subject_ref: str) -> int:
+        """
+        Say in a ledger restored from a backup that a subject was erased since.
+
+        Returns:
+            The position of the event that says so.
+        """
+        stream = SUBJECT + subject_ref
+        with self.recorder.appending() as append:
+            version = len(append.read_stream(stream)) + 1
+            sealed = self.mapper.unsubjected(
+                SubjectErased(), stream=stream, version=version, subject_ref=subject_ref
+            )
+            head = append.head
+            row = TransactionRow(
+                tx_id=head.tx_id + 1,
+                recorded_at=append.next_time(),
+                first_position=head.position + 1,
+                last_position=head.position + 1,
+                action="erase",
+                subject_ref=subject_ref,
+                idempotency_tag=None,
+                request_tag=None,
+                header=self.mapper.sealed_header(
+                    None,
+                    head.tx_id + 1,
+                    Origin(reason="erased before, said again after a restore"),
+                ),
+            )
+            append.insert(row, [sealed])
+        return row.last_position
 
     def close(self) -> None:
         """Let go of everything; what was committed stays."""
@@ -194,7 +240,7 @@ class Ledger:
     def _carry_out(self, batch: Sequence[Ticket[Request, Committed]]) -> None:
         try:
             self._carry_out_together(batch)
-        except MunimentError:
+        except Unavailable:
             raise
         except Exception:
             if len(batch) == 1:
@@ -224,13 +270,13 @@ class Ledger:
     ) -> Committed | None:
         request = ticket.request
         try:
-            subject = self._subject_of(append, request)
-            earlier = self._earlier(append, request, subject)
+            earlier = self._earlier(append, request)
             if earlier is not None:
                 return earlier
+            subject = self._subject_of(append, request)
             transaction = Transaction(append, self.vault, self.mapper, subject=subject)
             if not request.passes_freeze:
-                refuse_if_frozen(transaction)
+                refuse_if_bound(transaction)
             request.work(transaction)
         except MunimentError as error:
             # Nothing was inserted yet, so the others in the batch are not touched.
@@ -243,27 +289,32 @@ class Ledger:
     ) -> Committed:
         subject, drafts = transaction.subject, transaction.drafts()
         head = append.head
-        if not drafts:
+        if not drafts and request.origin.idempotency_key is None:
             return Committed(
                 tx_id=None,
-                recorded_at=head.recorded_at,
+                recorded_at=head.recorded_at if head.tx_id else append.now,
                 position=head.position,
                 subject=subject,
                 events=(),
             )
         row = self._row(head, request, transaction, len(drafts))
+        # With nothing to do the key alone is kept, so that a retry does nothing, too.
         stored = self.application.events.put(drafts, append=append, transaction=row)
-        recorded = tuple(
-            _recorded(draft, row, each.notification.id)
+        events = tuple(
+            recorded(draft, row, each.notification.id)
             for draft, each in zip(drafts, stored, strict=True)
         )
-        self._projection.apply(append, transaction.changes(recorded))
+        highest = max((draft.key[0] for draft in drafts), default=0)
+        if highest > self._key_mark:
+            self._key_mark = self.vault.next_key_id() - 1
+            append.mark_key(self._key_mark)
+        self._projection.apply(append, transaction.changes(events))
         return Committed(
             tx_id=row.tx_id,
             recorded_at=row.recorded_at,
             position=row.last_position,
             subject=subject,
-            events=recorded,
+            events=events,
         )
 
     def _subject_of(self, append: Append, request: Request) -> Subject:
@@ -276,9 +327,7 @@ class Ledger:
             raise UnknownFactError(request.fact_id)
         return subject
 
-    def _earlier(
-        self, append: Append, request: Request, subject: Subject
-    ) -> Committed | None:
+    def _earlier(self, append: Append, request: Request) -> Committed | None:
         """Return what an earlier request with the same idempotency key did."""
         key = request.origin.idempotency_key
         row = append.find_request(self._idempotency_tag(key)) if key else None
@@ -286,6 +335,7 @@ class Ledger:
             return None
         if row.request_tag != self._request_tag(request):
             raise IdempotencyConflictError(key, row.tx_id)
+        subject = self._subject_of(append, request)
         # Read where it was found: it may stand in the very batch that is written now.
         stamped = append.read(first=row.first_position, last=row.last_position)
         return Committed(
@@ -311,7 +361,9 @@ class Ledger:
             subject_ref=transaction.subject.ref,
             idempotency_tag=self._idempotency_tag(key) if key else None,
             request_tag=self._request_tag(request) if key else None,
-            header=self.mapper.sealed_header(transaction.subject, tx_id, request.origin),
+            header=self.mapper.sealed_header(
+                None if transaction.erases else transaction.subject, tx_id, request.origin
+            ),
         )
 
     def _idempotency_tag(self, key: str) -> bytes:
@@ -321,39 +373,3 @@ class Ledger:
         whose = str(request.scope) if request.scope else request.fact_id
         body = [request.action, whose, request.body]
         return sealing.tag(self._request_key, codec.canonical(body))
-
-
-def _recorded(draft: DraftEvent, row: TransactionRow, position: int) -> RecordedEvent:
-    return RecordedEvent(
-        position=position,
-        tx_id=row.tx_id,
-        recorded_at=row.recorded_at,
-        stream=draft.originator_id,
-        version=draft.originator_version,
-        subject_ref=draft.subject.ref,
-        content_tag=draft.content_tag,
-        event=draft.event,
-    )
-
-
-def _stamp(event: RecordedEvent, origin: Origin) -> Stamp:
-    return Stamp(
-        position=event.position,
-        tx_id=event.tx_id,
-        recorded_at=event.recorded_at,
-        actor=origin.actor,
-        trigger=origin.trigger,
-        session_id=origin.session_id,
-        source=_source(event.event),
-    )
-
-
-def _source(event: Event) -> str | None:
-    """Return what an event was said to come from, where it says and can be read."""
-    match event:
-        case FactAsserted() | FactRevised() if event.content is not None:
-            return event.content.evidence.source
-        case FactCorroborated() if event.evidence is not None:
-            return event.evidence.source
-        case _:
-            return None

@@ -1,7 +1,7 @@
 """From domain events to sealed, stored ones and back: the library's mapper, per stream."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, cast
 
 import msgspec
@@ -20,6 +20,10 @@ from muniment.ledger.records import (
 from muniment.ledger.vault import Subject, Vault
 
 
+_OF_SUBJECT, _OF_LEDGER = b"\x01", b"\x02"
+"""Whose key a transaction's header is sealed with."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenedEvent:
     """A stored event as the library's event store gives it back."""
@@ -27,7 +31,6 @@ class OpenedEvent:
     originator_id: str
     originator_version: int
     event: Event
-    content_tag: bytes | None = field(repr=False)
 
 
 class SealingMapper(Mapper[str]):
@@ -42,11 +45,12 @@ class SealingMapper(Mapper[str]):
         super().__init__(transcoder=JSONTranscoder())
         self._vault = vault
         self._ledger = ledger
+        self._header_key = sealing.derived(vault.ledger_key, "header")
 
     def to_stored_event(self, domain_event: Any) -> SealedEvent:
         """Return a `DraftEvent` sealed."""
         draft = cast("DraftEvent", domain_event)
-        encoded = codec.encode(draft.event, content_tag=draft.content_tag)
+        encoded = codec.encode(draft.event)
         place = self._place(
             draft.originator_id, draft.originator_version, encoded.topic, encoded.header
         )
@@ -67,12 +71,10 @@ class SealingMapper(Mapper[str]):
         sealed = cast("SealedEvent", stored_event)
         subject = self._vault.subject(sealed.subject_ref)
         keys = self._vault.keys(subject, [sealed.key_id]) if subject else {}
-        event, tag = self._open(sealed, keys.get(sealed.key_id))
         return OpenedEvent(
             originator_id=str(sealed.originator_id),
             originator_version=sealed.originator_version,
-            event=event,
-            content_tag=tag,
+            event=self._open(sealed, keys.get(sealed.key_id)),
         )
 
     def opened(
@@ -82,28 +84,59 @@ class SealingMapper(Mapper[str]):
         keys: Mapping[int, bytes] = {}
         if subject is not None and events:
             keys = self._vault.keys(subject, [each.sealed.key_id for each in events])
-        return tuple(self._recorded(each, keys.get(each.sealed.key_id)) for each in events)
+        return tuple(
+            self._recorded(each, keys.get(each.sealed.key_id), subject) for each in events
+        )
 
-    def skeletons(self, events: Sequence[StampedEvent]) -> tuple[RecordedEvent, ...]:
-        """Return *events* without content; needs no key."""
-        return tuple(self._recorded(each, None) for each in events)
+    def subject(self, ref: str) -> Subject | None:
+        """Return a subject by its name inside, or ``None`` when it was erased."""
+        return self._vault.subject(ref)
 
-    def sealed_header(self, subject: Subject, tx_id: int, origin: Origin) -> bytes:
-        """Return who did something and why, sealed for one transaction."""
+    def sealed_header(self, subject: Subject | None, tx_id: int, origin: Origin) -> bytes:
+        """
+        Return who did something and why, sealed for one transaction.
+
+        With the subject's key, or, for what must outlast the subject, the ledger's.
+        """
         named = ((each, getattr(origin, each)) for each in Origin.__dataclass_fields__)
         plain = codec.canonical({name: value for name, value in named if value})
-        return sealing.seal(subject.header_key, plain, place=self._header_place(tx_id))
+        mark, key = _OF_LEDGER, self._header_key
+        if subject is not None:
+            mark, key = _OF_SUBJECT, subject.header_key
+        return mark + sealing.seal(key, plain, place=self._header_place(tx_id))
+
+    def unsubjected(
+        self, event: Event, *, stream: str, version: int, subject_ref: str
+    ) -> SealedEvent:
+        """Return an event that says nothing of a subject whose keys are gone already."""
+        encoded = codec.encode(event)
+        place = self._place(stream, version, encoded.topic, encoded.header)
+        sealed = sealing.seal(self._header_key, encoded.content, place=place)
+        return SealedEvent(
+            originator_id=stream,
+            originator_version=version,
+            topic=encoded.topic,
+            state=sealing.packed(encoded.header, sealed),
+            subject_ref=subject_ref,
+        )
 
     def origin(self, subject: Subject | None, transaction: TransactionRow) -> Origin:
         """Return who did something and why; nothing of it once the subject is erased."""
-        if subject is None or not transaction.header:
+        mark, sealed = transaction.header[:1], transaction.header[1:]
+        if mark == _OF_LEDGER:
+            key = self._header_key
+        elif mark == _OF_SUBJECT and subject is not None:
+            key = subject.header_key
+        else:
             return Origin()
         place = self._header_place(transaction.tx_id)
-        plain = sealing.unseal(subject.header_key, transaction.header, place=place)
+        plain = sealing.unseal(key, sealed, place=place)
         return msgspec.json.decode(plain, type=Origin)
 
-    def _recorded(self, stamped: StampedEvent, key: bytes | None) -> RecordedEvent:
-        event, tag = self._open(stamped.sealed, key)
+    def _recorded(
+        self, stamped: StampedEvent, key: bytes | None, subject: Subject | None
+    ) -> RecordedEvent:
+        event = self._open(stamped.sealed, key)
         return RecordedEvent(
             position=stamped.position,
             tx_id=stamped.tx_id,
@@ -111,18 +144,18 @@ class SealingMapper(Mapper[str]):
             stream=str(stamped.sealed.originator_id),
             version=stamped.sealed.originator_version,
             subject_ref=stamped.sealed.subject_ref,
-            content_tag=tag,
+            content_tag=content_tag(subject, event) if subject else None,
             event=event,
         )
 
-    def _open(self, sealed: SealedEvent, key: bytes | None) -> tuple[Event, bytes | None]:
+    def _open(self, sealed: SealedEvent, key: bytes | None) -> Event:
         stream, version = str(sealed.originator_id), sealed.originator_version
         where = f"{stream} version {version}"
         header, ciphertext = sealing.unpacked(sealed.state, place=where)
         content = None
         if key is not None:
             place = self._place(stream, version, sealed.topic, header)
-            content = sealing.unseal(key, ciphertext, place=place)
+            content = sealing.unseal(key, ciphertext, place=place, shown=where)
         return codec.decode(sealed.topic, header, content, place=where)
 
     def _place(self, stream: str, version: int, topic: str, header: bytes) -> bytes:

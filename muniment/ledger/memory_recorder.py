@@ -9,8 +9,11 @@ from eventsourcing.persistence import IntegrityError, Tracking
 
 from muniment.clock import Clock
 from muniment.domain.time import BEGINNING, Instant
+from muniment.ledger import merkle
+from muniment.ledger.leaves import LeafHasher, digest_of
+from muniment.ledger.merkle import Tile, TreeStore
 from muniment.ledger.recorder import Append, LedgerRecorder, Present
-from muniment.ledger.records import Head, SealedEvent, StampedEvent, TransactionRow
+from muniment.ledger.records import SUBJECT, Head, SealedEvent, StampedEvent, TransactionRow
 
 
 class MemoryRecorder(LedgerRecorder):
@@ -21,13 +24,16 @@ class MemoryRecorder(LedgerRecorder):
         read_models: What projections keep in the transaction of the events, by name.
     """
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, *, ledger: str = "main") -> None:
+        self.ledger = ledger
         self._clock = clock
         self._lock = RLock()
         self._transactions: list[TransactionRow] = []
         self._events: list[StampedEvent] = []
         self._tracking: dict[str, int] = {}
         self._horizon = BEGINNING
+        self._tree = _MemoryTree()
+        self._tree_heads: dict[int, str] = {}
         self.read_models: dict[str, object] = {}
 
     @contextmanager
@@ -35,13 +41,14 @@ class MemoryRecorder(LedgerRecorder):
         with self._lock:
             before = len(self._transactions), len(self._events)
             tracking, horizon = dict(self._tracking), self._horizon
-            read_models = dict(self.read_models)
+            read_models, heads = dict(self.read_models), dict(self._tree_heads)
             try:
                 yield _MemoryAppend(self)
             except BaseException:
                 del self._transactions[before[0] :], self._events[before[1] :]
                 self._tracking, self._horizon = tracking, horizon
-                self.read_models = read_models
+                self.read_models, self._tree_heads = read_models, heads
+                self._tree.shrink(before[1])
                 raise
 
     def present(self) -> Present:
@@ -83,6 +90,26 @@ class MemoryRecorder(LedgerRecorder):
         with self._lock:
             known = 0 < tx_id <= len(self._transactions)
             return self._transactions[tx_id - 1] if known else None
+
+    def read_transactions(self, *, after: int, limit: int) -> Sequence[TransactionRow]:
+        with self._lock:
+            return self._transactions[after : after + limit]
+
+    @contextmanager
+    def tree(self) -> Iterator[TreeStore]:
+        with self._lock:
+            yield self._tree
+
+    def read_with_leaves(
+        self, *, after: int, limit: int
+    ) -> Sequence[tuple[StampedEvent, bytes]]:
+        with self._lock:
+            events = self.read(after=after, limit=limit)
+            return list(zip(events, self._tree.leaves(after, len(events)), strict=True))
+
+    def tree_heads(self) -> Sequence[tuple[int, str]]:
+        with self._lock:
+            return sorted(self._tree_heads.items())
 
     def insert_tracking(self, tracking: Tracking) -> None:
         with self._lock:
@@ -137,6 +164,9 @@ class _MemoryAppend:
         recorder = self._recorder
         recorder._horizon = max(recorder._horizon, until)  # noqa: SLF001
 
+    def mark_key(self, key_id: int) -> None:
+        """Keep nothing: ledger and vault end together."""
+
     def insert(
         self, transaction: TransactionRow, events: Sequence[SealedEvent]
     ) -> tuple[StampedEvent, ...]:
@@ -156,6 +186,9 @@ class _MemoryAppend:
         )
         self._recorder._transactions.append(transaction)  # noqa: SLF001
         self._recorder._events.extend(stamped)  # noqa: SLF001
+        digest = digest_of(transaction)
+        hasher = LeafHasher(self._recorder.ledger)
+        self.tree.grow([hasher.leaf(each, digest) for each in stamped])
         return stamped
 
     def read_stream(self, stream: str) -> Sequence[StampedEvent]:
@@ -163,6 +196,17 @@ class _MemoryAppend:
 
     def read(self, *, first: int, last: int) -> Sequence[StampedEvent]:
         return self._recorder.read(after=first - 1, until=last, limit=last)
+
+    @property
+    def tree(self) -> "_MemoryTree":
+        return self._recorder._tree  # noqa: SLF001
+
+    def last_tree_head(self) -> tuple[int, str] | None:
+        heads = self._recorder.tree_heads()
+        return heads[-1] if heads else None
+
+    def add_tree_head(self, size: int, note: str) -> None:
+        self._recorder._tree_heads[size] = note  # noqa: SLF001
 
     def find_request(self, idempotency_tag: bytes) -> TransactionRow | None:
         rows = self._recorder._transactions  # noqa: SLF001
@@ -172,7 +216,45 @@ class _MemoryAppend:
 
     def subject_moved_at(self, subject_ref: str) -> int:
         events = self._recorder.read_subject(subject_ref)
-        return events[-1].position if events else 0
+        facts = [e for e in events if e.sealed.originator_id != SUBJECT + subject_ref]
+        return facts[-1].position if facts else 0
+
+
+class _MemoryTree:
+    """Leaves in a list; every tile is made anew when asked for."""
+
+    def __init__(self) -> None:
+        self._leaves: list[bytes] = []
+
+    def leaves(self, first: int, count: int) -> Sequence[bytes]:
+        return self._leaves[first : first + count]
+
+    def tile(self, level: int, number: int) -> Tile | None:
+        roots = self._roots(level, number * merkle.WIDTH, merkle.WIDTH)
+        if len(roots) < merkle.WIDTH:
+            return None
+        return Tile(
+            level=level, number=number, hashes=tuple(roots), root=merkle.root_of(roots)
+        )
+
+    def tile_roots(self, level: int, first: int, count: int) -> Sequence[bytes]:
+        return self._roots(level + 1, first, count)
+
+    def grow(self, leaves: Sequence[bytes]) -> None:
+        """Add *leaves* at the end."""
+        self._leaves.extend(leaves)
+
+    def shrink(self, size: int) -> None:
+        """Drop what is past *size*."""
+        del self._leaves[size:]
+
+    def _roots(self, level: int, first: int, count: int) -> list[bytes]:
+        """Return the roots of the complete trees of 256**level leaves from *first* on."""
+        span = merkle.WIDTH**level
+        complete = range(first, min(first + count, len(self._leaves) // span))
+        return [
+            merkle.root_of(self._leaves[at * span : (at + 1) * span]) for at in complete
+        ]
 
 
 _EMPTY = Head(0, 0, BEGINNING)

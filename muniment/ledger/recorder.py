@@ -23,6 +23,7 @@ from eventsourcing.persistence import (
 )
 
 from muniment.domain.time import Instant
+from muniment.ledger.merkle import TreeStore
 from muniment.ledger.records import Head, SealedEvent, StampedEvent, TransactionRow
 
 
@@ -68,6 +69,9 @@ class Append(Protocol):
     def promise(self, until: Instant) -> None:
         """Let no later transaction be recorded at or before *until*."""
 
+    def mark_key(self, key_id: int) -> None:
+        """Record that a key up to *key_id* is in use, so that its vault must know it."""
+
     def insert(
         self, transaction: TransactionRow, events: Sequence[SealedEvent]
     ) -> tuple[StampedEvent, ...]:
@@ -84,11 +88,21 @@ class Append(Protocol):
     def read(self, *, first: int, last: int) -> Sequence[StampedEvent]:
         """Return the events *first* to *last*, with what this block appended."""
 
+    @property
+    def tree(self) -> TreeStore:
+        """The tree over the events, with what this block appended."""
+
+    def last_tree_head(self) -> tuple[int, str] | None:
+        """Return size and signed note of the largest tree head, if there is one."""
+
+    def add_tree_head(self, size: int, note: str) -> None:
+        """Keep a signed tree head; there is none of its size."""
+
     def find_request(self, idempotency_tag: bytes) -> TransactionRow | None:
         """Return the transaction with that idempotency key, if there is one."""
 
     def subject_moved_at(self, subject_ref: str) -> int:
-        """Return the position of the last event of a subject; 0 when it has none."""
+        """Return the position of the last event of a subject's facts; 0 for none."""
 
 
 class LedgerRecorder(ProcessRecorder):
@@ -144,6 +158,24 @@ class LedgerRecorder(ProcessRecorder):
         """Return one transaction, if there is one."""
 
     @abstractmethod
+    def read_transactions(self, *, after: int, limit: int) -> Sequence[TransactionRow]:
+        """Return at most *limit* transactions past number *after*, oldest first."""
+
+    @abstractmethod
+    def tree(self) -> AbstractContextManager[TreeStore]:
+        """Give the tree over the events for as long as the block lasts."""
+
+    @abstractmethod
+    def read_with_leaves(
+        self, *, after: int, limit: int
+    ) -> Sequence[tuple[StampedEvent, bytes]]:
+        """Return at most *limit* events past *after*, each with its leaf as stored."""
+
+    @abstractmethod
+    def tree_heads(self) -> Sequence[tuple[int, str]]:
+        """Return size and signed note of every tree head, smallest first."""
+
+    @abstractmethod
     def close(self) -> None:
         """Let go of everything; what was committed stays."""
 
@@ -158,8 +190,8 @@ class LedgerRecorder(ProcessRecorder):
             transaction: The `TransactionRow` to insert them as; else a plain one.
             tracking: Recorded with the events, all or none.
         """
-        if not stored_events and "tracking" not in kwargs:
-            return None if kwargs else []
+        if not stored_events and not kwargs:
+            return []
         sealed = [_as_sealed(each) for each in stored_events]
         if "append" in kwargs:
             stamped = kwargs["append"].insert(kwargs["transaction"], sealed)

@@ -35,9 +35,15 @@ def seal(key: bytes, plain: bytes, *, place: bytes) -> bytes:
     return nonce + AESGCM(key).encrypt(nonce, plain, place)
 
 
-def unseal(key: bytes, sealed: bytes, *, place: bytes) -> bytes:
+def unseal(key: bytes, sealed: bytes, *, place: bytes, shown: str | None = None) -> bytes:
     """
     Return what `seal` was given.
+
+    Args:
+        key: As given.
+        sealed: As returned.
+        place: As given.
+        shown: The place as an error names it, where it is not text.
 
     Raises:
         BrokenSealError: If key, place or bytes are not the ones it was sealed with.
@@ -46,7 +52,7 @@ def unseal(key: bytes, sealed: bytes, *, place: bytes) -> bytes:
     try:
         return AESGCM(key).decrypt(nonce, ciphertext, place)
     except (InvalidTag, ValueError) as error:
-        raise BrokenSealError(place.decode(errors="replace")) from error
+        raise BrokenSealError(shown or place.decode(errors="replace")) from error
 
 
 def derived(key: bytes, purpose: str) -> bytes:

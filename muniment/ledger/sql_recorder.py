@@ -20,9 +20,12 @@ from muniment.domain.time import BEGINNING, Instant
 from muniment.ledger import statements, tables
 from muniment.ledger.bulk import insert_rows
 from muniment.ledger.database import StandingConnection, reading, transaction
+from muniment.ledger.leaves import LeafHasher, digest_of
+from muniment.ledger.merkle import TreeStore
 from muniment.ledger.prepared import Row
 from muniment.ledger.recorder import Append, LedgerRecorder, Present
-from muniment.ledger.records import Head, SealedEvent, StampedEvent, TransactionRow
+from muniment.ledger.records import SUBJECT, Head, SealedEvent, StampedEvent, TransactionRow
+from muniment.ledger.sql_tree import SqlTree
 
 
 _NO_END = 2**62
@@ -122,6 +125,32 @@ class SqlRecorder(LedgerRecorder):
             row = statements.TRANSACTION.first(connection, ledger=self.ledger, tx_id=tx_id)
         return None if row is None else _transaction(row)
 
+    @contextmanager
+    def tree(self) -> Iterator[TreeStore]:
+        with reading(self.reading_engine) as connection:
+            yield SqlTree(connection, self.ledger)
+
+    def read_transactions(self, *, after: int, limit: int) -> Sequence[TransactionRow]:
+        with reading(self.reading_engine) as connection:
+            rows = statements.TRANSACTIONS_AFTER.rows(
+                connection, ledger=self.ledger, after=after, most=limit
+            )
+        return [_transaction(row) for row in rows]
+
+    def read_with_leaves(
+        self, *, after: int, limit: int
+    ) -> Sequence[tuple[StampedEvent, bytes]]:
+        with reading(self.reading_engine) as connection:
+            rows = statements.READ_WITH_LEAVES.rows(
+                connection, ledger=self.ledger, after=after, most=limit
+            )
+        return [(stamped(row[:-1]), bytes(row[-1])) for row in rows]
+
+    def tree_heads(self) -> Sequence[tuple[int, str]]:
+        with reading(self.reading_engine) as connection:
+            rows = statements.TREE_HEADS.rows(connection, ledger=self.ledger, least=0)
+        return [(size, note) for size, note in rows]
+
     def insert_tracking(self, tracking: Tracking) -> None:
         with self.appending() as append:
             self._track(append, tracking)
@@ -166,6 +195,7 @@ class _SqlAppend:
         self.connection = connection
         self.head = present.head
         self._ledger = ledger
+        self._hasher = LeafHasher(ledger)
         self._horizon = present.horizon
         self.now = present.now
 
@@ -178,6 +208,9 @@ class _SqlAppend:
             statements.PROMISE.run(
                 self.connection, this_ledger=self._ledger, horizon_us=until
             )
+
+    def mark_key(self, key_id: int) -> None:
+        statements.MARK_KEY.run(self.connection, this_ledger=self._ledger, key_mark=key_id)
 
     def insert(
         self, transaction: TransactionRow, events: Sequence[SealedEvent]
@@ -204,8 +237,14 @@ class _SqlAppend:
             )
             for position, event in enumerate(events, transaction.first_position)
         )
-        rows = [(self._ledger, *_event_row(each)) for each in result]
+        digest = digest_of(transaction)
+        rows = [
+            (self._ledger, *_event_row(each), self._hasher.leaf(each, digest))
+            for each in result
+        ]
         insert_rows(self.connection, tables.event, rows)
+        tree = SqlTree(self.connection, self._ledger)
+        tree.grow(self.head.position, transaction.last_position)
         self.head = Head(
             transaction.tx_id, transaction.last_position, transaction.recorded_at
         )
@@ -223,6 +262,19 @@ class _SqlAppend:
         )
         return [stamped(row) for row in rows]
 
+    @property
+    def tree(self) -> TreeStore:
+        return SqlTree(self.connection, self._ledger)
+
+    def last_tree_head(self) -> tuple[int, str] | None:
+        row = statements.LAST_TREE_HEAD.first(self.connection, ledger=self._ledger)
+        return None if row is None else (row[0], row[1])
+
+    def add_tree_head(self, size: int, note: str) -> None:
+        statements.NEW_TREE_HEAD.run(
+            self.connection, ledger=self._ledger, size=size, made_at_us=self.now, note=note
+        )
+
     def find_request(self, idempotency_tag: bytes) -> TransactionRow | None:
         row = statements.REQUEST.first(
             self.connection, ledger=self._ledger, idempotency_tag=idempotency_tag
@@ -231,7 +283,10 @@ class _SqlAppend:
 
     def subject_moved_at(self, subject_ref: str) -> int:
         row = statements.MOVED_AT.first(
-            self.connection, ledger=self._ledger, subject_ref=subject_ref
+            self.connection,
+            ledger=self._ledger,
+            subject_ref=subject_ref,
+            but=SUBJECT + subject_ref,
         )
         return int(row[0] or 0) if row else 0
 

@@ -9,7 +9,9 @@ from muniment.ledger.prepared import Prepared
 _tx, _event = tables.transaction.c, tables.event.c
 _LEDGER = sa.bindparam("ledger", type_=sa.Text)
 
-EVENT_COLUMNS = tuple(column for column in tables.event.columns if column.name != "ledger")
+EVENT_COLUMNS = tuple(
+    column for column in tables.event.columns if column.name not in ("ledger", "leaf")
+)
 """In this order `stamped` takes them."""
 
 _TX_COLUMNS = tuple(each for each in tables.transaction.columns if each.name != "ledger")
@@ -18,35 +20,41 @@ LOCK = Prepared(
 )
 
 
-def _present_query(now: sa.ColumnElement[int]) -> Prepared:
+def _present_query(now: sa.ColumnElement[int], *, lateral: bool) -> Prepared:
+    """
+    Return where a ledger stands, and the time.
+
+    PostgreSQL finds the last transaction by a lateral join; joined like on SQLite it
+    would hash all of them.
+    """
     latest = tables.transaction.alias("latest")
-    last = (
-        sa.select(sa.func.max(latest.c.tx_id))
-        .where(latest.c.ledger == tables.ledger.c.ledger)
-        .scalar_subquery()
-    )
-    joined = tables.ledger.outerjoin(
-        tables.transaction, (_tx.ledger == tables.ledger.c.ledger) & (_tx.tx_id == last)
-    )
-    return Prepared(
-        sa.select(
-            now,
-            tables.ledger.c.horizon_us,
-            _tx.tx_id,
-            _tx.last_position,
-            _tx.recorded_at_us,
+    ours = latest.c.ledger == tables.ledger.c.ledger
+    columns: tuple[sa.ColumnElement[int], ...]
+    columns = latest.c.tx_id, latest.c.last_position, latest.c.recorded_at_us
+    if lateral:
+        last = sa.select(*columns).where(ours).order_by(latest.c.tx_id.desc())
+        found = last.limit(sa.literal_column("1")).lateral("last")
+        joined = tables.ledger.outerjoin(found, sa.true())
+        columns = found.c.tx_id, found.c.last_position, found.c.recorded_at_us
+    else:
+        every = tables.transaction.alias("every")
+        highest = sa.select(sa.func.max(every.c.tx_id)).where(
+            every.c.ledger == tables.ledger.c.ledger
         )
-        .select_from(joined)
-        .where(tables.ledger.c.ledger == _LEDGER)
-    )
+        joined = tables.ledger.outerjoin(
+            latest, ours & (latest.c.tx_id == highest.scalar_subquery())
+        )
+    query = sa.select(now, tables.ledger.c.horizon_us, *columns).select_from(joined)
+    return Prepared(query.where(tables.ledger.c.ledger == _LEDGER))
 
 
 PRESENT = {
-    "sqlite": _present_query(sa.literal_column("NULL", sa.BigInteger)),
+    "sqlite": _present_query(sa.literal_column("NULL", sa.BigInteger), lateral=False),
     "postgresql": _present_query(
         sa.literal_column(
             "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint", sa.BigInteger
-        )
+        ),
+        lateral=True,
     ),
 }
 HEAD_AT = Prepared(
@@ -86,6 +94,7 @@ MOVED_AT = Prepared(
     sa.select(sa.func.max(_event.position)).where(
         _event.ledger == _LEDGER,
         _event.subject_ref == sa.bindparam("subject_ref", type_=sa.Text),
+        _event.stream != sa.bindparam("but", type_=sa.Text),
     )
 )
 NEW_TRANSACTION = Prepared(sa.insert(tables.transaction))
@@ -110,6 +119,14 @@ REQUEST = Prepared(
         _tx.idempotency_tag == sa.bindparam("idempotency_tag", type_=sa.LargeBinary),
     )
 )
+MARK_KEY = Prepared(
+    sa.update(tables.ledger)
+    .where(
+        tables.ledger.c.ledger == sa.bindparam("this_ledger", type_=sa.Text),
+        tables.ledger.c.key_mark < sa.bindparam("key_mark", type_=sa.BigInteger),
+    )
+    .values(key_mark=sa.bindparam("key_mark", type_=sa.BigInteger))
+)
 PROMISE = Prepared(
     sa.update(tables.ledger)
     .where(tables.ledger.c.ledger == sa.bindparam("this_ledger", type_=sa.Text))
@@ -129,4 +146,62 @@ MOVE_CHECKPOINT = Prepared(
         tables.checkpoint.c.projection == sa.bindparam("this_projection", type_=sa.Text),
     )
     .values(position=sa.bindparam("position", type_=sa.BigInteger))
+)
+READ_WITH_LEAVES = Prepared(
+    sa.select(*EVENT_COLUMNS, _event.leaf)
+    .where(
+        _event.ledger == _LEDGER,
+        _event.position > sa.bindparam("after", type_=sa.BigInteger),
+    )
+    .order_by(_event.position)
+    .limit(sa.bindparam("most", type_=sa.BigInteger))
+)
+LEAVES = Prepared(
+    sa.select(_event.leaf)
+    .where(
+        _event.ledger == _LEDGER,
+        _event.position > sa.bindparam("after", type_=sa.BigInteger),
+        _event.position <= sa.bindparam("until", type_=sa.BigInteger),
+    )
+    .order_by(_event.position)
+)
+_tile = tables.tile.c
+NEW_TILE = Prepared(sa.insert(tables.tile))
+TILE = Prepared(
+    sa.select(_tile.root, _tile.hashes).where(
+        _tile.ledger == _LEDGER,
+        _tile.level == sa.bindparam("level", type_=sa.BigInteger),
+        _tile.number == sa.bindparam("number", type_=sa.BigInteger),
+    )
+)
+TILE_ROOTS = Prepared(
+    sa.select(_tile.root)
+    .where(
+        _tile.ledger == _LEDGER,
+        _tile.level == sa.bindparam("level", type_=sa.BigInteger),
+        _tile.number >= sa.bindparam("first", type_=sa.BigInteger),
+        _tile.number < sa.bindparam("end", type_=sa.BigInteger),
+    )
+    .order_by(_tile.number)
+)
+_head = tables.tree_head.c
+NEW_TREE_HEAD = Prepared(sa.insert(tables.tree_head))
+TREE_HEADS = Prepared(
+    sa.select(_head.size, _head.note)
+    .where(
+        _head.ledger == _LEDGER, _head.size >= sa.bindparam("least", type_=sa.BigInteger)
+    )
+    .order_by(_head.size)
+)
+LAST_TREE_HEAD = Prepared(
+    sa.select(_head.size, _head.note)
+    .where(_head.ledger == _LEDGER)
+    .order_by(_head.size.desc())
+    .limit(sa.literal_column("1"))
+)
+TRANSACTIONS_AFTER = Prepared(
+    sa.select(*_TX_COLUMNS)
+    .where(_tx.ledger == _LEDGER, _tx.tx_id > sa.bindparam("after", type_=sa.BigInteger))
+    .order_by(_tx.tx_id)
+    .limit(sa.bindparam("most", type_=sa.BigInteger))
 )

@@ -22,6 +22,7 @@ ledger = _table(
     sa.Column("created_at_us", sa.BigInteger, nullable=False),
     sa.Column("vault_id", sa.Text, nullable=False),
     sa.Column("horizon_us", sa.BigInteger, nullable=False),
+    sa.Column("key_mark", sa.BigInteger, nullable=False),
 )
 
 transaction = _table(
@@ -57,8 +58,24 @@ event = _table(
     sa.Column("subject_ref", sa.Text, nullable=False),
     sa.Column("key_id", sa.BigInteger, nullable=False),
     sa.Column("state", sa.LargeBinary, nullable=False),
+    sa.Column("leaf", sa.LargeBinary, nullable=False),
     sa.Index("event_by_stream", "ledger", "stream", "version", unique=True),
     sa.Index("event_by_subject", "ledger", "subject_ref", "position"),
+)
+
+tile = _table(
+    "merkle_tile",
+    sa.Column("level", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("root", sa.LargeBinary, nullable=False),
+    sa.Column("hashes", sa.LargeBinary, nullable=False),
+)
+
+tree_head = _table(
+    "tree_head",
+    sa.Column("size", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("made_at_us", sa.BigInteger, nullable=False),
+    sa.Column("note", sa.Text, nullable=False),
 )
 
 checkpoint = _table(

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 import sqlalchemy as sa
 
 from muniment.domain import subject as subjects
-from muniment.domain.events import Event, FactEvent, SubjectEvent
+from muniment.domain.events import Event, FactEvent, SubjectErased, SubjectEvent
 from muniment.domain.fact import FactState, fold
 from muniment.domain.scope import Scope
 from muniment.domain.subject import SubjectState
-from muniment.errors import SubjectFrozenError, UnknownFactError
+from muniment.errors import SubjectErasedError, SubjectFrozenError, UnknownFactError
 from muniment.ledger.mapper import SealingMapper, content_tag
 from muniment.ledger.recorder import Append
 from muniment.ledger.records import (
@@ -109,8 +109,24 @@ class Transaction:
     def connection(self) -> sa.Connection | None:
         return self._append.connection
 
+    @property
+    def erases(self) -> bool:
+        """Whether what was collected erases the subject."""
+        return any(isinstance(event, SubjectErased) for _, _, event in self._added)
+
+    @property
+    def next_position(self) -> int:
+        """Where the next event that is collected will stand."""
+        return self._append.head.position + len(self._added) + 1
+
+    def key_id(self, fact_id: str) -> int:
+        """Return the key of a fact that has been written before."""
+        key = self._stream(FACT + fact_id).key
+        assert key is not None, "a fact that can be read has its key"
+        return key[0]
+
     def moved_at(self) -> int:
-        """Return the position of the last event of the subject; 0 when it has none."""
+        """Return the position of the last event of the subject's facts; 0 for none."""
         return self._append.subject_moved_at(self.subject.ref)
 
     def fact(self, fact_id: str) -> FactState:
@@ -183,9 +199,7 @@ class Transaction:
 
     def _subject_state(self) -> SubjectState:
         history = self._stream(SUBJECT + self.subject.ref).history
-        return subjects.fold(
-            each.event for each in history if isinstance(each.event, SubjectEvent)
-        )
+        return state_of(history)
 
     def _stream(self, name: str) -> _Stream:
         known = self._streams.get(name)
@@ -206,12 +220,22 @@ class Transaction:
         return None if key is None else (key_id, key)
 
 
-def refuse_if_frozen(transaction: Transaction) -> None:
+def state_of(history: Sequence[RecordedEvent]) -> SubjectState:
+    """Return what binds the subject whose stream this is."""
+    return subjects.fold(
+        each.event for each in history if isinstance(each.event, SubjectEvent)
+    )
+
+
+def refuse_if_bound(transaction: Transaction) -> None:
     """
-    Refuse a write to a frozen subject.
+    Refuse a write to a subject that is frozen, or is being erased.
 
     Raises:
+        SubjectErasedError: If it was erased, and its keys are about to go.
         SubjectFrozenError: If it is frozen.
     """
+    if transaction.state.erased:
+        raise SubjectErasedError(str(transaction.subject.scope))
     if transaction.state.frozen:
         raise SubjectFrozenError(str(transaction.subject.scope))

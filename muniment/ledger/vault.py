@@ -11,7 +11,8 @@ so a write seldom costs a second commit.
 
 import os
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -19,49 +20,14 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from muniment.domain.scope import Scope
-from muniment.errors import VaultMismatchError
-from muniment.ledger import sealing
+from muniment.errors import BrokenSealError
+from muniment.ledger import rotation, sealing
+from muniment.ledger import vault_tables as tables
 from muniment.ledger.database import StandingConnection, writing
-from muniment.ledger.keys import KeyEncryptionKey
-from muniment.ledger.prepared import Prepared
+from muniment.ledger.destruction import Destructions
+from muniment.ledger.keys import KeyRing
+from muniment.ledger.prepared import Prepared, Row
 
-
-metadata = sa.MetaData()
-
-_vault = sa.Table(
-    "vault",
-    metadata,
-    sa.Column("vault_id", sa.Text, primary_key=True),
-    sa.Column("kek_id", sa.Text, nullable=False),
-    sa.Column("next_key_id", sa.BigInteger, nullable=False),
-    sa.Column("epoch", sa.BigInteger, nullable=False),
-)
-_ledger_key = sa.Table(
-    "ledger_key",
-    metadata,
-    sa.Column("ledger", sa.Text, primary_key=True),
-    sa.Column("wrapped", sa.LargeBinary, nullable=False),
-)
-_subject_key = sa.Table(
-    "subject_key",
-    metadata,
-    sa.Column("ledger", sa.Text, primary_key=True),
-    sa.Column("subject_ref", sa.Text, primary_key=True),
-    sa.Column("scope_tag", sa.LargeBinary, nullable=False),
-    sa.Column("scope_sealed", sa.LargeBinary, nullable=False),
-    sa.Column("wrapped", sa.LargeBinary, nullable=False),
-    sa.Index("subject_by_scope", "ledger", "scope_tag", unique=True),
-)
-_stream_key = sa.Table(
-    "stream_key",
-    metadata,
-    sa.Column("ledger", sa.Text, primary_key=True),
-    sa.Column("key_id", sa.BigInteger, primary_key=True, autoincrement=False),
-    sa.Column("subject_ref", sa.Text, nullable=False),
-    sa.Column("wrapped", sa.LargeBinary, nullable=False),
-    sa.Index("stream_key_by_subject", "ledger", "subject_ref"),
-    sqlite_with_rowid=False,
-)
 
 _BATCH_MAX = 1024
 _CACHED_MAX = 200_000
@@ -94,12 +60,17 @@ class Vault:
     Safe to use from many threads. What it hands out was durable before. Several
     processes may use one vault; what one destroys, the others refuse from then on.
 
+    Attributes:
+        vault_id: Names the vault; random.
+        ledger_key: What digests and signatures of this ledger are derived from.
+        destructions: Keys that were destroyed, and those that are to be.
+
     Raises:
         VaultMismatchError: If the vault was made with another key-encryption key.
     """
 
     def __init__(
-        self, engine: sa.Engine, *, ledger: str, kek: KeyEncryptionKey, lock_timeout: float
+        self, engine: sa.Engine, *, ledger: str, keys: KeyRing, lock_timeout: float
     ) -> None:
         self._engine = engine
         self._standing = StandingConnection(
@@ -107,14 +78,15 @@ class Vault:
             lock_timeout=lock_timeout,
         )
         self._ledger = ledger
-        self._kek = kek
+        self._keys = keys
         self._lock_timeout = lock_timeout
         self._lock = threading.RLock()
         self._epoch = -1
         self._subjects: dict[str, Subject] = {}
         self._by_scope: dict[Scope, Subject] = {}
-        self._stream_keys: dict[int, bytes] = {}
-        self._spare: dict[str, list[int]] = {}
+        self._stream_keys: dict[tuple[str, int], bytes] = {}
+        self._spare: dict[str, list[tuple[int, bytes]]] = {}
+        self.destructions = Destructions(engine, ledger=ledger, lock_timeout=lock_timeout)
         self._batch: dict[str, int] = {}
         self.vault_id = self._open_vault()
         self.ledger_key = self._open_ledger_key()
@@ -129,7 +101,7 @@ class Vault:
                 return known
             tag = self._scope_tag(scope)
             row = _BY_SCOPE.first(connection, ledger=self._ledger, scope_tag=tag)
-        return None if row is None else self._opened(*row)
+            return None if row is None else self._opened(*row)
 
     def find_or_make(self, scope: Scope) -> Subject:
         """Return the subject that *scope* names; make it if there is none."""
@@ -143,27 +115,74 @@ class Vault:
             if known is not None:
                 return known
             row = _BY_REF.first(connection, ledger=self._ledger, subject_ref=ref)
-        return None if row is None else self._opened(*row)
+            return None if row is None else self._opened(*row)
+
+    def next_key_id(self) -> int:
+        """Return the number the next stream key will have; all before were given out."""
+        with self._standing.held() as connection:
+            row = _NEXT_KEY_ID.first(connection)
+        assert row is not None, "the vault has its one row"
+        return int(row[0])
+
+    def keys_at_hand(self) -> tuple[str, ...]:
+        """Return the names of the key-encryption keys at hand, in the order given."""
+        return self._keys.ids()
+
+    def rotate(self, kek_id: str, *, progress: Callable[[int], None]) -> int:
+        """
+        Go by another key-encryption key, and wrap again what others wrapped.
+
+        Args:
+            kek_id: Of the new key; every process finds it beside the old one.
+            progress: Told how many keys are wrapped anew.
+
+        Returns:
+            How many keys were wrapped anew.
+        """
+        self._keys.key(kek_id)
+        rotation.go_by(self._engine, kek_id, lock_timeout=self._lock_timeout)
+        return rotation.wrap_again(
+            self._engine,
+            self._keys,
+            kek_id,
+            lock_timeout=self._lock_timeout,
+            progress=progress,
+        )
+
+    def subjects(self) -> Iterator[Subject]:
+        """Yield every subject that has a memory."""
+        with self._standing.held() as connection:
+            self._forget_if_destroyed(connection)
+            rows = _ALL_SUBJECTS.rows(connection, ledger=self._ledger)
+            subjects = [self._opened(*row) for row in rows]
+        yield from subjects
 
     def take(self, subject: Subject, count: int) -> list[tuple[int, bytes]]:
         """Return *count* stream keys of *subject* that nothing else will use."""
         with self._lock:
             spare = self._spare.setdefault(subject.ref, [])
             if len(spare) < count:
-                self._make_keys(subject, spare, count)
-            taken = [spare.pop() for _ in range(count)]
-            return [(key_id, self._stream_keys[key_id]) for key_id in taken]
+                spare.extend(self._make_keys(subject, count - len(spare)))
+            return [spare.pop() for _ in range(count)]
 
     def keys(self, subject: Subject, key_ids: Iterable[int]) -> Mapping[int, bytes]:
-        """Return those of the stream keys of *subject* that were not destroyed."""
+        """
+        Return those of the stream keys of *subject* that were not destroyed.
+
+        Raises:
+            BrokenSealError: If one of them is another subject's.
+        """
         wanted = set(key_ids)
         with self._standing.held() as connection:
             self._forget_if_destroyed(connection)
-            missing = [each for each in wanted if each not in self._stream_keys]
-            if missing:
-                self._fetch(connection, subject, missing)
-        found = self._stream_keys
-        return {each: found[each] for each in wanted if each in found}
+            cached = self._stream_keys
+            ref = subject.ref
+            found = {each: cached[ref, each] for each in wanted if (ref, each) in cached}
+            if len(found) < len(wanted):
+                fetched = self._fetch(connection, subject, wanted - found.keys())
+                self._keep({(ref, each): key for each, key in fetched.items()})
+                found.update(fetched)
+        return found
 
     def close(self) -> None:
         """Let go of the keys and of the database."""
@@ -174,29 +193,35 @@ class Vault:
         self._engine.dispose()
 
     def _open_vault(self) -> str:
-        kek_id = self._kek.kek_id
         with self._making() as connection:
             row = _VAULT.first(connection)
             if row is None:
-                vault_id = os.urandom(8).hex()
+                row = os.urandom(8).hex(), self._keys.ids()[0]
                 _NEW_VAULT.run(
-                    connection, vault_id=vault_id, kek_id=kek_id, next_key_id=1, epoch=0
+                    connection, vault_id=row[0], kek_id=row[1], next_key_id=1, epoch=0
                 )
-                return vault_id
-        if row[1] != kek_id:
-            raise VaultMismatchError(
-                f"the key-encryption key is {kek_id}, the vault was made with {row[1]}"
-            )
+        self._keys.key(row[1])
         return str(row[0])
 
     def _open_ledger_key(self) -> bytes:
         place = f"ledger-key/{self._ledger}".encode()
-        made = self._kek.wrap(sealing.new_key(), place=place)
         with self._making() as connection:
             row = _LEDGER_KEY.first(connection, ledger=self._ledger)
             if row is None:
-                _NEW_LEDGER_KEY.run(connection, ledger=self._ledger, wrapped=made)
-        return self._kek.unwrap(made if row is None else row[0], place=place)
+                row = self._wrapped(connection, sealing.new_key(), place)
+                _NEW_LEDGER_KEY.run(
+                    connection, ledger=self._ledger, kek_id=row[0], wrapped=row[1]
+                )
+        return self._keys.unwrap(row[0], row[1], place=place)
+
+    def _wrapped(
+        self, connection: sa.Connection, key: bytes, place: bytes
+    ) -> tuple[str, bytes]:
+        """Return *key* wrapped by the key the vault goes by now, and the name of that."""
+        row = _VAULT.first(connection)
+        assert row is not None, "the vault was made when it was opened"
+        kek = self._keys.key(row[1])
+        return kek.kek_id, kek.wrap(key, place=place)
 
     @contextmanager
     def _making(self) -> Iterator[sa.Connection]:
@@ -208,81 +233,83 @@ class Vault:
 
     def _make(self, scope: Scope) -> Subject:
         ref, key = os.urandom(10).hex(), sealing.new_key()
-        row = {
-            "ledger": self._ledger,
-            "subject_ref": ref,
-            "scope_tag": self._scope_tag(scope),
-            "scope_sealed": sealing.seal(key, str(scope).encode(), place=self._place(ref)),
-            "wrapped": self._kek.wrap(key, place=self._place(ref)),
-        }
+        place = self._place(ref)
         with writing(self._engine, lock_timeout=self._lock_timeout) as connection:
+            kek_id, wrapped = self._wrapped(connection, key, place)
             # Another process may have made it meanwhile; then its row stands.
             dialect = connection.dialect.name
             (_NEW_SUBJECT_PG if dialect == "postgresql" else _NEW_SUBJECT).run(
-                connection, **row
+                connection,
+                ledger=self._ledger,
+                subject_ref=ref,
+                scope_tag=self._scope_tag(scope),
+                scope_sealed=sealing.seal(key, str(scope).encode(), place=place),
+                kek_id=kek_id,
+                wrapped=wrapped,
             )
         found = self.find(scope)
         assert found is not None, "the subject was made, or another process made it"
         return found
 
-    def _make_keys(self, subject: Subject, spare: list[int], count: int) -> None:
+    def _make_keys(self, subject: Subject, count: int) -> list[tuple[int, bytes]]:
+        """Return at least *count* new keys, durable in the vault."""
         batch = min(_BATCH_MAX, 2 * self._batch.get(subject.ref, 1))
         self._batch[subject.ref] = batch
-        made = [sealing.new_key() for _ in range(max(count - len(spare), batch))]
+        made = [sealing.new_key() for _ in range(max(count, batch))]
         with writing(self._engine, lock_timeout=self._lock_timeout) as connection:
             after = _TAKE_KEY_IDS.first(connection, count=len(made))
             assert after is not None, "the vault has its one row"
-            first = int(after[0]) - len(made)
+            numbered = list(enumerate(made, int(after[0]) - len(made)))
             _NEW_STREAM_KEY.run_many(
-                connection,
-                [
-                    {
-                        "ledger": self._ledger,
-                        "key_id": key_id,
-                        "subject_ref": subject.ref,
-                        "wrapped": sealing.seal(
-                            subject.key, key, place=self._key_place(subject.ref, key_id)
-                        ),
-                    }
-                    for key_id, key in enumerate(made, first)
-                ],
+                connection, [self._stream_key_row(subject, *each) for each in numbered]
             )
-        self._remember_keys(enumerate(made, first))
-        spare.extend(range(first, first + len(made)))
+        return numbered
+
+    def _stream_key_row(
+        self, subject: Subject, key_id: int, key: bytes
+    ) -> Mapping[str, object]:
+        place = self._key_place(subject.ref, key_id)
+        return {
+            "ledger": self._ledger,
+            "key_id": key_id,
+            "subject_ref": subject.ref,
+            "wrapped": sealing.seal(subject.key, key, place=place),
+        }
 
     def _fetch(
-        self, connection: sa.Connection, subject: Subject, missing: list[int]
-    ) -> None:
-        if len(missing) == 1:
-            rows = _KEY.rows(connection, ledger=self._ledger, key_id=missing[0])
-        else:
+        self, connection: sa.Connection, subject: Subject, wanted: AbstractSet[int]
+    ) -> dict[int, bytes]:
+        """Return those of the *wanted* keys that the vault holds."""
+        rows: Iterable[Row] = ()
+        if len(wanted) > 1:
             rows = _KEYS_OF.rows(connection, ledger=self._ledger, subject_ref=subject.ref)
-        wanted = set(missing)
-        opened = [
-            (key_id, self._unsealed(subject, key_id, wrapped))
-            for key_id, subject_ref, wrapped in rows
-            if subject_ref == subject.ref and key_id in wanted
-        ]
-        self._remember_keys(opened)
+        found = {row[0]: row for row in rows if row[0] in wanted}
+        for key_id in wanted - found.keys():
+            # Destroyed, or of a row that was pasted from another subject.
+            row = _KEY.first(connection, ledger=self._ledger, key_id=key_id)
+            if row is not None and row[1] != subject.ref:
+                raise BrokenSealError(f"key {key_id}, which is another subject's")
+            if row is not None:
+                found[key_id] = row
+        return {
+            key_id: sealing.unseal(
+                subject.key, wrapped, place=self._key_place(subject.ref, key_id)
+            )
+            for key_id, _, wrapped in found.values()
+        }
 
-    def _unsealed(self, subject: Subject, key_id: int, wrapped: bytes) -> bytes:
-        return sealing.unseal(
-            subject.key, wrapped, place=self._key_place(subject.ref, key_id)
-        )
+    def _keep(self, opened: Mapping[tuple[str, int], bytes]) -> None:
+        if len(self._stream_keys) + len(opened) > _CACHED_MAX:
+            self._stream_keys = {}
+        self._stream_keys.update(opened)
 
-    def _remember_keys(self, opened: Iterable[tuple[int, bytes]]) -> None:
-        with self._lock:
-            if len(self._stream_keys) > _CACHED_MAX:
-                spare = {each for ids in self._spare.values() for each in ids}
-                kept = {each: self._stream_keys[each] for each in spare}
-                self._stream_keys = kept
-            self._stream_keys.update(opened)
-
-    def _opened(self, ref: str, wrapped: bytes, scope_sealed: bytes) -> Subject:
+    def _opened(
+        self, ref: str, kek_id: str, wrapped: bytes, scope_sealed: bytes
+    ) -> Subject:
         known = self._subjects.get(ref)
         if known is not None:
             return known
-        key = self._kek.unwrap(wrapped, place=self._place(ref))
+        key = self._keys.unwrap(kek_id, wrapped, place=self._place(ref))
         scope = Scope.parse(
             sealing.unseal(key, scope_sealed, place=self._place(ref)).decode()
         )
@@ -293,22 +320,26 @@ class Vault:
             sealing.derived(key, "header"),
             sealing.derived(key, "content-tag"),
         )
-        with self._lock:
-            if len(self._subjects) > _CACHED_MAX:
-                self._subjects, self._by_scope = {}, {}
-            self._subjects[ref] = self._by_scope[scope] = subject
+        if len(self._subjects) > _CACHED_MAX:
+            self._subjects, self._by_scope = {}, {}
+        self._subjects[ref] = self._by_scope[scope] = subject
         return subject
 
     def _forget_if_destroyed(self, connection: sa.Connection) -> None:
-        """Drop every key in memory when one was destroyed, by whatever process."""
+        """
+        Drop every key in memory when one was destroyed, by whatever process.
+
+        Called with the standing connection held, as everything that reads or fills the
+        memory: so what was read before a destruction is not kept after it.
+        """
         row = _EPOCH.first(connection)
         epoch = -1 if row is None else int(row[0])
         if epoch == self._epoch:
             return
+        self._epoch = epoch
+        self._subjects, self._by_scope, self._stream_keys = {}, {}, {}
         with self._lock:
-            self._epoch = epoch
-            self._subjects, self._by_scope = {}, {}
-            self._stream_keys, self._spare = {}, {}
+            self._spare = {}
 
     def _scope_tag(self, scope: Scope) -> bytes:
         return sealing.tag(self._scope_key, str(scope).encode())
@@ -320,32 +351,35 @@ class Vault:
         return f"stream-key/{self._ledger}/{ref}/{key_id}".encode()
 
 
-_EPOCH = Prepared(sa.select(_vault.c.epoch))
-_VAULT = Prepared(sa.select(_vault.c.vault_id, _vault.c.kek_id))
-_NEW_VAULT = Prepared(sa.insert(_vault))
+_v, _l = tables.vault.c, tables.ledger_key.c
+_s, _k = tables.subject_key.c, tables.stream_key.c
+_EPOCH = Prepared(sa.select(_v.epoch))
+_NEXT_KEY_ID = Prepared(sa.select(_v.next_key_id))
+_VAULT = Prepared(sa.select(_v.vault_id, _v.kek_id))
+_NEW_VAULT = Prepared(sa.insert(tables.vault))
 _TAKE_KEY_IDS = Prepared(
-    sa.update(_vault)
-    .values(next_key_id=_vault.c.next_key_id + sa.bindparam("count", type_=sa.BigInteger))
-    .returning(_vault.c.next_key_id)
+    sa.update(tables.vault)
+    .values(next_key_id=_v.next_key_id + sa.bindparam("count", type_=sa.BigInteger))
+    .returning(_v.next_key_id)
 )
 _LEDGER_KEY = Prepared(
-    sa.select(_ledger_key.c.wrapped).where(_ledger_key.c.ledger == sa.bindparam("ledger"))
+    sa.select(_l.kek_id, _l.wrapped).where(_l.ledger == sa.bindparam("ledger"))
 )
-_NEW_LEDGER_KEY = Prepared(sa.insert(_ledger_key))
+_NEW_LEDGER_KEY = Prepared(sa.insert(tables.ledger_key))
 _SUBJECT = sa.select(
-    _subject_key.c.subject_ref, _subject_key.c.wrapped, _subject_key.c.scope_sealed
-).where(_subject_key.c.ledger == sa.bindparam("ledger"))
-_BY_SCOPE = Prepared(_SUBJECT.where(_subject_key.c.scope_tag == sa.bindparam("scope_tag")))
-_BY_REF = Prepared(
-    _SUBJECT.where(_subject_key.c.subject_ref == sa.bindparam("subject_ref"))
+    _s.subject_ref,
+    _s.kek_id,
+    _s.wrapped,
+    _s.scope_sealed,
+).where(_s.ledger == sa.bindparam("ledger"))
+_BY_SCOPE = Prepared(_SUBJECT.where(_s.scope_tag == sa.bindparam("scope_tag")))
+_BY_REF = Prepared(_SUBJECT.where(_s.subject_ref == sa.bindparam("subject_ref")))
+_ALL_SUBJECTS = Prepared(_SUBJECT.order_by(_s.subject_ref))
+_NEW_SUBJECT = Prepared(sqlite.insert(tables.subject_key).on_conflict_do_nothing())
+_NEW_SUBJECT_PG = Prepared(postgresql.insert(tables.subject_key).on_conflict_do_nothing())
+_NEW_STREAM_KEY = Prepared(sa.insert(tables.stream_key))
+_STREAM_KEYS = sa.select(_k.key_id, _k.subject_ref, _k.wrapped).where(
+    _k.ledger == sa.bindparam("ledger")
 )
-_NEW_SUBJECT = Prepared(sqlite.insert(_subject_key).on_conflict_do_nothing())
-_NEW_SUBJECT_PG = Prepared(postgresql.insert(_subject_key).on_conflict_do_nothing())
-_NEW_STREAM_KEY = Prepared(sa.insert(_stream_key))
-_STREAM_KEYS = sa.select(
-    _stream_key.c.key_id, _stream_key.c.subject_ref, _stream_key.c.wrapped
-).where(_stream_key.c.ledger == sa.bindparam("ledger"))
-_KEY = Prepared(_STREAM_KEYS.where(_stream_key.c.key_id == sa.bindparam("key_id")))
-_KEYS_OF = Prepared(
-    _STREAM_KEYS.where(_stream_key.c.subject_ref == sa.bindparam("subject_ref"))
-)
+_KEY = Prepared(_STREAM_KEYS.where(_k.key_id == sa.bindparam("key_id")))
+_KEYS_OF = Prepared(_STREAM_KEYS.where(_k.subject_ref == sa.bindparam("subject_ref")))

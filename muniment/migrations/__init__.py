@@ -6,21 +6,28 @@ which of them. Tables of the ledger only ever gain; tables of projections may be
 dropped, since a rebuild brings them back.
 """
 
+import threading
 from pathlib import Path
 from typing import Literal
 
 import sqlalchemy as sa
 
 from muniment.errors import NewerSchemaError
-from muniment.ledger.database import writing
+from muniment.ledger.database import reading, writing
 
 
 HEAD = "0002"
 """The newest revision; held equal to Alembic's own head by a test."""
 
+_KNOWN = ("0001", HEAD)
+"""Every revision there ever was, oldest first."""
+
 VERSION_TABLE = "muniment_version"
 
 Target = Literal["ledger", "vault"]
+
+
+_one_at_a_time = threading.Lock()
 
 
 def upgrade(
@@ -56,18 +63,19 @@ def upgrade(
 
 def exists(engine: sa.Engine) -> bool:
     """Whether *engine* names a database that holds a store."""
-    return VERSION_TABLE in sa.inspect(engine).get_table_names()
+    with reading(engine) as connection:
+        return VERSION_TABLE in sa.inspect(connection).get_table_names()
 
 
 def _current(engine: sa.Engine, target: Target) -> str | None:
     """Return the revision a database is at, refusing one we do not know."""
     if not exists(engine):
         return None
-    with engine.connect() as connection:
+    with reading(engine) as connection:
         found = connection.execute(sa.text(f"SELECT version_num FROM {VERSION_TABLE}"))
-        current = str(found.scalar_one())
-    if current > HEAD:
-        raise NewerSchemaError(f"the {target} database", current, HEAD)
+        current = found.scalar()
+    if current not in (None, *_KNOWN):
+        raise NewerSchemaError(f"the {target} database", str(current), HEAD)
     return current
 
 
@@ -80,4 +88,6 @@ def _run_alembic(connection: sa.Connection, target: Target, revision: str) -> No
     config.set_main_option("script_location", str(Path(__file__).parent).replace("%", "%%"))
     config.attributes["connection"] = connection
     config.attributes["target"] = target
-    command.upgrade(config, revision)
+    # Alembic keeps what it works on in globals of its modules.
+    with _one_at_a_time:
+        command.upgrade(config, revision)

@@ -7,14 +7,15 @@ end. A piece that a later event split off or carried on keeps the position of th
 that said it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from functools import reduce
+from itertools import groupby, zip_longest
 from typing import Protocol
 
 import sqlalchemy as sa
 
-from muniment.domain.events import FactAsserted, FactRevised, Traits
+from muniment.domain.events import FactRedacted, Traits
 from muniment.domain.fact import Belief, FactState, evolve, fold
 from muniment.domain.time import FOREVER, AsOf, Instant, Period
 from muniment.ledger.ledger import InlineProjection
@@ -84,7 +85,28 @@ class BeliefQuery:
     expired_at: Instant
 
 
-class Timeline(InlineProjection, Protocol):
+class DerivedStore(Protocol):
+    """
+    A store of what is derived from a subject's events, as an erasure sees it.
+
+    Attributes:
+        name: By which an erasure certificate names it.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    def purge(self, subject_ref: str) -> int:
+        """Remove everything of an erased subject; return how much, as far as known."""
+
+    def remaining(self, subject_ref: str) -> int:
+        """Return how much is left of a subject."""
+
+    def scrub(self) -> bool:
+        """Overwrite what was purged; whether no trace of it is left in our files."""
+
+
+class Timeline(InlineProjection, DerivedStore, Protocol):
     """The read model that answers as-of questions."""
 
     def of_subject(self, query: BeliefQuery) -> Sequence[Believed]:
@@ -107,6 +129,9 @@ class Timeline(InlineProjection, Protocol):
     def rows(self) -> Iterable[BeliefRow]:
         """Yield every rectangle, by fact, recorded start and valid start."""
 
+    def fresh_rows(self) -> Iterable[list[BeliefRow]]:
+        """Yield, fact by fact in order, the rectangles the ledger adds up to."""
+
     def rebuild(self) -> int:
         """Replace every rectangle by a fresh fold of the ledger; return their number."""
 
@@ -114,67 +139,96 @@ class Timeline(InlineProjection, Protocol):
 def rows_after(change: FactChange) -> tuple[list[Closing], list[BeliefRow]]:
     """Return the rectangles that *change* ends, and those it begins."""
     before = fold(fact_event(each) for each in change.history)
-    after = before
-    for recorded in change.added:
-        after = evolve(after, fact_event(recorded))
-    now = change.added[0].recorded_at
-    closed = [
-        Closing(fact_id=change.fact_id, valid_from=belief.valid.start, recorded_to=now)
-        for belief in before.beliefs
-        if belief not in after.beliefs
-    ]
-    events = (*change.history, *change.added)
-    opened = [
-        _row(change, belief, after, events)
-        for belief in after.beliefs
-        if belief not in before.beliefs
-    ]
+    closed, opened, _ = _step(before, (*change.history, *change.added), change.added)
     return closed, opened
 
 
 def rows_of(events: Sequence[RecordedEvent]) -> list[BeliefRow]:
     """Return every rectangle of one fact, from all of its events."""
-    rows: list[BeliefRow] = []
-    for change in _transactions_of(events):
-        closed, opened = rows_after(change)
-        ends = {each.valid_from: each.recorded_to for each in closed}
-        rows = [_closed(row, ends) for row in rows] + opened
-    return rows
+    fact = FactState()
+    ended: list[BeliefRow] = []
+    begun: dict[Instant, BeliefRow] = {}
+    for _, group in groupby(events, key=lambda each: each.tx_id):
+        added = tuple(group)
+        closed, opened, fact = _step(fact, events, added)
+        for each in closed:
+            row = begun.pop(each.valid_from)
+            recorded = Period(row.recorded.start, each.recorded_to)
+            ended.append(replace(row, recorded=recorded))
+        begun.update((row.valid.start, row) for row in opened)
+    rows = [*ended, *begun.values()]
+    return [replace(row, content_tag=None) for row in rows] if fact.redacted else rows
 
 
-def _closed(row: BeliefRow, ends: Mapping[Instant, Instant]) -> BeliefRow:
-    if row.recorded.end != FOREVER or row.valid.start not in ends:
-        return row
-    return replace(row, recorded=Period(row.recorded.start, ends[row.valid.start]))
+def _step(
+    before: FactState, events: Sequence[RecordedEvent], added: Sequence[RecordedEvent]
+) -> tuple[list[Closing], list[BeliefRow], FactState]:
+    """Return what one transaction ends and begins, and the fact after it."""
+    after = reduce(evolve, (fact_event(each) for each in added), before)
+    now = added[0].recorded_at
+    held, holds = set(before.beliefs), set(after.beliefs)
+    closed = [
+        Closing(fact_id=added[0].fact_id, valid_from=belief.valid.start, recorded_to=now)
+        for belief in before.beliefs
+        if belief not in holds
+    ]
+    opened = [
+        _row(belief, after, events, now) for belief in after.beliefs if belief not in held
+    ]
+    return closed, opened, after
 
 
-def _transactions_of(events: Sequence[RecordedEvent]) -> Iterable[FactChange]:
-    """Yield what each transaction did to the fact whose events these are."""
-    for _, added in groupby(enumerate(events), key=lambda each: each[1].tx_id):
-        numbered = list(added)
-        yield FactChange(
-            fact_id=events[0].fact_id,
-            subject_ref=events[0].subject_ref,
-            history=tuple(events[: numbered[0][0]]),
-            added=tuple(event for _, event in numbered),
-        )
+def redacts(change: FactChange) -> bool:
+    """Whether a fact is redacted, so that not even a digest of its content may stay."""
+    return any(isinstance(each.event, FactRedacted) for each in change.added)
+
+
+def differences(
+    fresh: Iterable[list[BeliefRow]], stored: Iterable[BeliefRow]
+) -> Iterator[tuple[int, str]]:
+    """
+    Yield where stored rectangles are not what the ledger adds up to.
+
+    Args:
+        fresh: Of each fact, in order of fact.
+        stored: In the same order.
+
+    Yields:
+        The position of the event a rectangle rests on, and what is wrong with it.
+    """
+    expected = (row for rows in fresh for row in sorted(rows, key=_key))
+    missing: set[BeliefRow] = set()
+    strange: set[BeliefRow] = set()
+    for one, other in zip_longest(expected, stored):
+        if one == other:
+            continue
+        # Rows shift against each other from the first difference on: what is on both
+        # sides in the end was only shifted.
+        for row, mine, others in ((one, missing, strange), (other, strange, missing)):
+            if row in others:
+                others.discard(row)
+            elif row is not None:
+                mine.add(row)
+    for row in sorted(missing | strange, key=lambda row: (row.position, *_key(row))):
+        problem = "is missing" if row in missing else "does not follow from the ledger"
+        yield row.position, f"a row of fact {row.fact_id}, version {row.version}, {problem}"
+
+
+def _key(row: BeliefRow) -> tuple[str, Instant, Instant]:
+    return row.fact_id, row.recorded.start, row.valid.start
 
 
 def _row(
-    change: FactChange,
-    belief: Belief,
-    fact: FactState,
-    events: Sequence[RecordedEvent],
+    belief: Belief, fact: FactState, events: Sequence[RecordedEvent], now: Instant
 ) -> BeliefRow:
     said = events[belief.version - 1]
-    assert isinstance(said.event, FactAsserted | FactRevised), "a belief names a statement"
     return BeliefRow(
-        fact_id=change.fact_id,
-        subject_ref=change.subject_ref,
+        fact_id=said.fact_id,
+        subject_ref=said.subject_ref,
         version=belief.version,
         position=said.position,
-        recorded=Period(change.added[0].recorded_at, FOREVER),
+        recorded=Period(now, FOREVER),
         valid=belief.valid,
         traits=fact.said(belief.version).traits,
-        content_tag=said.content_tag,
+        content_tag=None if fact.redacted else said.content_tag,
     )

@@ -7,16 +7,18 @@ from typing import cast
 import sqlalchemy as sa
 
 from muniment.domain.time import FOREVER, AsOf, Instant, Period
+from muniment.ledger.codec import ERASED
 from muniment.ledger.mapper import SealingMapper
 from muniment.ledger.memory_recorder import MemoryRecorder
 from muniment.ledger.recorder import Append
-from muniment.ledger.records import FACT
+from muniment.ledger.records import FACT, RecordedEvent
 from muniment.ledger.transaction import FactChange
 from muniment.projections.beliefs import (
     BeliefQuery,
     BeliefRow,
     Believed,
     Closing,
+    redacts,
     rows_after,
     rows_of,
 )
@@ -27,6 +29,8 @@ _Rows = dict[tuple[str, Instant, Instant], BeliefRow]
 
 class MemoryTimeline:
     """A `muniment.projections.beliefs.Timeline` over a ledger in memory."""
+
+    name = "timeline"
 
     def __init__(self, recorder: MemoryRecorder) -> None:
         self._recorder = recorder
@@ -50,6 +54,8 @@ class MemoryTimeline:
             for closing in closed:
                 _close(rows, closing)
             rows.update((_key(row), row) for row in opened)
+            if redacts(change):
+                _blank(rows, change.fact_id)
         self._rows = rows
 
     def of_subject(self, query: BeliefQuery) -> Sequence[Believed]:
@@ -86,19 +92,41 @@ class MemoryTimeline:
     def rows(self) -> Iterator[BeliefRow]:
         return iter([self._rows[key] for key in sorted(self._rows)])
 
+    def purge(self, subject_ref: str) -> int:
+        kept = {
+            key: row for key, row in self._rows.items() if row.subject_ref != subject_ref
+        }
+        gone = len(self._rows) - len(kept)
+        self._rows = kept
+        return gone
+
+    def remaining(self, subject_ref: str) -> int:
+        return sum(row.subject_ref == subject_ref for row in self._rows.values())
+
+    def scrub(self) -> bool:
+        return True
+
+    def fresh_rows(self) -> Iterator[list[BeliefRow]]:
+        head = self._recorder.present().head
+        events = self._recorder.read(limit=head.position)
+        erased = {e.sealed.subject_ref for e in events if e.sealed.topic == ERASED}
+        streams = {
+            str(each.sealed.originator_id)
+            for each in events
+            if each.sealed.subject_ref not in erased
+        }
+        for stream in sorted(each for each in streams if each.startswith(FACT)):
+            yield rows_of(self._opened(stream))
+
     def rebuild(self) -> int:
-        with self._recorder.appending() as append:
-            events = self._recorder.read(limit=append.head.position)
-            streams = {str(each.sealed.originator_id) for each in events}
-            self._rows = {
-                _key(row): row
-                for stream in streams
-                if stream.startswith(FACT)
-                for row in rows_of(
-                    self._mapper.skeletons(self._recorder.read_stream(stream))
-                )
-            }
+        with self._recorder.appending():
+            self._rows = {_key(row): row for rows in self.fresh_rows() for row in rows}
         return len(self._rows)
+
+    def _opened(self, stream: str) -> Sequence[RecordedEvent]:
+        stamped = self._recorder.read_stream(stream)
+        subject = self._mapper.subject(stamped[0].sealed.subject_ref)
+        return self._mapper.opened(stamped, subject)
 
     def _believed(self, row: BeliefRow) -> Believed:
         (said,) = self._recorder.read(after=row.position - 1, limit=1)
@@ -119,6 +147,12 @@ def _close(rows: _Rows, closing: Closing) -> None:
             rows[key] = replace(
                 row, recorded=Period(row.recorded.start, closing.recorded_to)
             )
+
+
+def _blank(rows: _Rows, fact_id: str) -> None:
+    for key, row in rows.items():
+        if row.fact_id == fact_id:
+            rows[key] = replace(row, content_tag=None)
 
 
 def _answers(row: BeliefRow, query: BeliefQuery) -> bool:

@@ -9,7 +9,8 @@ from muniment.domain.time import FOREVER, AsOf, Period
 from muniment.errors import ProjectionError
 from muniment.ledger import tables as ledger_tables
 from muniment.ledger.bulk import insert_rows
-from muniment.ledger.database import reading
+from muniment.ledger.codec import ERASED
+from muniment.ledger.database import reading, scrub
 from muniment.ledger.mapper import SealingMapper
 from muniment.ledger.prepared import Prepared, Row
 from muniment.ledger.recorder import Append
@@ -23,6 +24,7 @@ from muniment.projections.beliefs import (
     BeliefRow,
     Believed,
     Closing,
+    redacts,
     rows_after,
     rows_of,
 )
@@ -35,6 +37,8 @@ _LIST_MAX = 500
 
 class SqlTimeline:
     """A `muniment.projections.beliefs.Timeline` in the ledger's own database."""
+
+    name = "timeline"
 
     def __init__(self, recorder: SqlRecorder) -> None:
         self._recorder = recorder
@@ -51,6 +55,10 @@ class SqlTimeline:
             closed, begun = rows_after(change)
             _close(append.connection, self._ledger, closed, change.added[0].position)
             opened.extend(_values(self._ledger, row) for row in begun)
+            if redacts(change):
+                _BLANK.run(
+                    append.connection, this_ledger=self._ledger, this_fact=change.fact_id
+                )
         insert_rows(append.connection, tables.belief, opened)
 
     def of_subject(self, query: BeliefQuery) -> Sequence[Believed]:
@@ -122,6 +130,23 @@ class SqlTimeline:
             for row in _ALL_ROWS.run(connection, ledger=self._ledger):
                 yield _row(row)
 
+    def purge(self, subject_ref: str) -> int:
+        with self._recorder.appending() as append:
+            assert append.connection is not None, "an append of this recorder has one"
+            gone = _PURGE.run(
+                append.connection, ledger=self._ledger, subject_ref=subject_ref
+            )
+            return gone.rowcount
+
+    def remaining(self, subject_ref: str) -> int:
+        with reading(self._recorder.reading_engine) as connection:
+            row = _COUNT.first(connection, ledger=self._ledger, subject_ref=subject_ref)
+        assert row is not None, "a count has a row"
+        return int(row[0])
+
+    def scrub(self) -> bool:
+        return scrub(self._recorder.engine, ("belief",))
+
     def rebuild(self) -> int:
         # One transaction under the lock: nobody appends meanwhile, and a reader sees
         # all of the old rows or all of the new ones.
@@ -130,21 +155,27 @@ class SqlTimeline:
             connection = append.connection
             assert connection is not None, "an append of this recorder has a connection"
             _DELETE_ALL.run(connection, ledger=self._ledger)
+            batch: list[tuple[object, ...]] = []
             for rows in self._fresh_rows(connection):
-                insert_rows(connection, tables.belief, rows)
-                count += len(rows)
-        return count
+                batch.extend(_values(self._ledger, row) for row in rows)
+                if len(batch) >= _PAGE:
+                    insert_rows(connection, tables.belief, batch)
+                    count, batch = count + len(batch), []
+            insert_rows(connection, tables.belief, batch)
+        return count + len(batch)
 
-    def _fresh_rows(self, connection: sa.Connection) -> Iterator[list[tuple[object, ...]]]:
-        """Yield the rows that the ledger adds up to, in batches."""
-        batch: list[tuple[object, ...]] = []
+    def fresh_rows(self) -> Iterator[list[BeliefRow]]:
+        with reading(self._recorder.reading_engine) as connection:
+            yield from self._fresh_rows(connection)
+
+    def _fresh_rows(self, connection: sa.Connection) -> Iterator[list[BeliefRow]]:
+        erased = {row[0] for row in _ERASED.rows(connection, ledger=self._ledger)}
         for stream in _fact_streams(connection, self._ledger):
-            recorded = self._mapper.skeletons(stream)
-            batch.extend(_values(self._ledger, row) for row in rows_of(recorded))
-            if len(batch) >= _PAGE:
-                yield batch
-                batch = []
-        yield batch
+            if stream[0].sealed.subject_ref in erased:
+                continue
+            subject = self._mapper.subject(stream[0].sealed.subject_ref)
+            recorded = self._mapper.opened(stream, subject)
+            yield rows_of(recorded)
 
 
 def _fact_streams(
@@ -286,10 +317,14 @@ _OF_FACT = Prepared(
 _OF_FACTS = sa.select(*_ROW_COLUMNS).where(
     _c.ledger == _text("ledger"), _c.fact_id.in_(sa.bindparam("fact_ids", expanding=True))
 )
-_REPEATED = sa.select(_c.content_tag, _c.fact_id).where(
-    _c.ledger == _text("ledger"),
-    _c.subject_ref == _text("subject_ref"),
-    _c.recorded_to_us == sa.literal_column(str(FOREVER)),
+_REPEATED = (
+    sa.select(_c.content_tag, _c.fact_id)
+    .where(
+        _c.ledger == _text("ledger"),
+        _c.subject_ref == _text("subject_ref"),
+        _c.recorded_to_us == sa.literal_column(str(FOREVER)),
+    )
+    .order_by(_c.fact_id)
 )
 _REPEATS = Prepared(
     _REPEATED.where(_c.content_tag == sa.bindparam("content_tag", type_=sa.LargeBinary))
@@ -301,6 +336,26 @@ _ALL_ROWS = Prepared(
     .order_by(_c.fact_id, _c.recorded_from_us, _c.valid_from_us)
 )
 _DELETE_ALL = Prepared(sa.delete(tables.belief).where(_c.ledger == _text("ledger")))
+_BLANK = Prepared(
+    sa.update(tables.belief)
+    .where(_c.ledger == _text("this_ledger"), _c.fact_id == _text("this_fact"))
+    .values(content_tag=sa.null())
+)
+_PURGE = Prepared(
+    sa.delete(tables.belief).where(
+        _c.ledger == _text("ledger"), _c.subject_ref == _text("subject_ref")
+    )
+)
+_COUNT = Prepared(
+    sa.select(sa.func.count())
+    .select_from(tables.belief)
+    .where(_c.ledger == _text("ledger"), _c.subject_ref == _text("subject_ref"))
+)
+_ERASED = Prepared(
+    sa.select(_e.subject_ref).where(
+        _e.ledger == _text("ledger"), _e.topic == sa.literal_column(f"'{ERASED}'")
+    )
+)
 _CLOSE = Prepared(
     sa.update(tables.belief)
     .where(

@@ -132,6 +132,10 @@ class Upkeep:
         recorder = self._sources.ledger.recorder
         return recorder.max_tracking_id(f"current/{active.number}") or 0
 
+    def is_in_use(self) -> bool:
+        """Whether there are current facts, held by whatever process."""
+        return self._generations.active() is not None
+
     def wait_until(self, position: int, *, seconds: float) -> bool:
         """Wait until all up to *position* was applied; return whether it was in time."""
         deadline = time.monotonic() + seconds

@@ -17,6 +17,7 @@ def upgrade() -> None:
         return
     _ledger()
     _events()
+    _tree()
     _belief()
 
 
@@ -27,6 +28,7 @@ def _ledger() -> None:
         sa.Column("created_at_us", sa.BigInteger, nullable=False),
         sa.Column("vault_id", sa.Text, nullable=False),
         sa.Column("horizon_us", sa.BigInteger, nullable=False),
+        sa.Column("key_mark", sa.BigInteger, nullable=False),
         sqlite_with_rowid=False,
     )
     op.create_table(
@@ -73,6 +75,7 @@ def _events() -> None:
         sa.Column("subject_ref", sa.Text, nullable=False),
         sa.Column("key_id", sa.BigInteger, nullable=False),
         sa.Column("state", sa.LargeBinary, nullable=False),
+        sa.Column("leaf", sa.LargeBinary, nullable=False),
         sqlite_with_rowid=False,
     )
     op.create_index(
@@ -86,6 +89,26 @@ def _events() -> None:
         sa.Column("ledger", sa.Text, primary_key=True),
         sa.Column("projection", sa.Text, primary_key=True),
         sa.Column("position", sa.BigInteger, nullable=False),
+        sqlite_with_rowid=False,
+    )
+
+
+def _tree() -> None:
+    op.create_table(
+        "merkle_tile",
+        sa.Column("ledger", sa.Text, primary_key=True),
+        sa.Column("level", sa.BigInteger, primary_key=True, autoincrement=False),
+        sa.Column("number", sa.BigInteger, primary_key=True, autoincrement=False),
+        sa.Column("root", sa.LargeBinary, nullable=False),
+        sa.Column("hashes", sa.LargeBinary, nullable=False),
+        sqlite_with_rowid=False,
+    )
+    op.create_table(
+        "tree_head",
+        sa.Column("ledger", sa.Text, primary_key=True),
+        sa.Column("size", sa.BigInteger, primary_key=True, autoincrement=False),
+        sa.Column("made_at_us", sa.BigInteger, nullable=False),
+        sa.Column("note", sa.Text, nullable=False),
         sqlite_with_rowid=False,
     )
 
@@ -147,6 +170,7 @@ def _vault() -> None:
     op.create_table(
         "ledger_key",
         sa.Column("ledger", sa.Text, primary_key=True),
+        sa.Column("kek_id", sa.Text, nullable=False),
         sa.Column("wrapped", sa.LargeBinary, nullable=False),
     )
     op.create_table(
@@ -155,6 +179,7 @@ def _vault() -> None:
         sa.Column("subject_ref", sa.Text, primary_key=True),
         sa.Column("scope_tag", sa.LargeBinary, nullable=False),
         sa.Column("scope_sealed", sa.LargeBinary, nullable=False),
+        sa.Column("kek_id", sa.Text, nullable=False),
         sa.Column("wrapped", sa.LargeBinary, nullable=False),
     )
     op.create_index("subject_by_scope", "subject_key", ["ledger", "scope_tag"], unique=True)
@@ -167,3 +192,15 @@ def _vault() -> None:
         sqlite_with_rowid=False,
     )
     op.create_index("stream_key_by_subject", "stream_key", ["ledger", "subject_ref"])
+    op.create_table(
+        "destruction",
+        sa.Column("ledger", sa.Text, primary_key=True),
+        sa.Column("subject_ref", sa.Text, primary_key=True),
+        sa.Column("stream", sa.Text, primary_key=True),
+        sa.Column("key_id", sa.BigInteger, nullable=False),
+        sa.Column("position", sa.BigInteger, nullable=False),
+        sa.Column("step", sa.Text, nullable=False),
+        sa.Column("counts", sa.Text, nullable=False),
+        sa.Column("certificate", sa.Text),
+        sqlite_with_rowid=False,
+    )

@@ -1,0 +1,171 @@
+"""What commands answer that the store itself does not give back."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from muniment.api import answers, certificates
+
+
+if TYPE_CHECKING:
+    from muniment.api.custody import Hold, Verification
+    from muniment.api.loading import Loaded
+    from muniment.api.retaining import Retirement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Modified:
+    """The facts of which something was recorded in a span."""
+
+    modified: tuple[answers.ModifiedFact, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blamed:
+    """Who said what is believed."""
+
+    blame: tuple[answers.BlameEntry, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """
+    A store that is there now.
+
+    Attributes:
+        store: Its directory or URL, without a password.
+        created: Whether it was not there before.
+    """
+
+    store: str
+    ledger: str
+    created: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rebuilt:
+    """A timeline folded anew; *beliefs* counts its rectangles."""
+
+    beliefs: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """
+    A story that came out as it says.
+
+    Attributes:
+        store: Where it can be asked about.
+        user: Whose memory it is.
+        events: How many lines of the story happened.
+        checked: How many answers were compared with what the story says.
+        try_next: Commands to go on with.
+    """
+
+    store: str
+    user: str
+    events: int
+    checked: int
+    try_next: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inclusion:
+    """
+    That an event stands in the ledger.
+
+    Attributes:
+        envelope: What the proof is about, its bytes in base64; if it was asked for.
+    """
+
+    proof: str
+    envelope: Mapping[str, str | int] | None
+
+    @property
+    def text(self) -> str:
+        return self.proof
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consistency:
+    """That the ledger continues what it was."""
+
+    proof: str
+
+    @property
+    def text(self) -> str:
+        return self.proof
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """A signed tree head, and where else it is kept now."""
+
+    note: str
+    published_to: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        return self.note
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signer:
+    """Who signs for a ledger; *public_key* is in base64."""
+
+    verifier_key: str
+    origin: str
+    public_key: str
+
+    @property
+    def text(self) -> str:
+        return f"{self.verifier_key}\n"
+
+
+Text: TypeAlias = Inclusion | Consistency | Head | Signer
+"""What is text of its own, to be kept or sent on as it is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """The legal holds in force."""
+
+    holds: "tuple[Hold, ...]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Certified:
+    """The certificate of an erasure; ``None`` when there is none."""
+
+    certificate: certificates.ErasureCertificate | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Due:
+    """What rules retire now."""
+
+    due: "tuple[Retirement, ...]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retained:
+    """The facts that were retired by rule."""
+
+    retired: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rotated:
+    """How many keys were wrapped anew."""
+
+    keys: int
+
+
+Answer: TypeAlias = (
+    "answers.Fact | answers.FactHistory | answers.MemoryDiff | answers.MemorySnapshot"
+    "| answers.Page | answers.Receipt | answers.RollbackPlan"
+    "| certificates.ErasureCertificate | certificates.ErasurePlan | Verification"
+    "| Blamed | Certified | Due | Held | Loaded | Made | Modified | Rebuilt | Retained"
+    "| Rotated | Told"
+)
+"""What a command answers, once."""

@@ -1,0 +1,216 @@
+"""The application: every command under the name it is typed by."""
+
+from collections.abc import Callable
+from importlib.metadata import version
+from typing import Annotated, Final
+
+import typer
+
+from muniment.api.cli import (
+    demonstrating,
+    erasing,
+    incidents,
+    keeping,
+    looking,
+    options,
+    proving,
+    remembering,
+    retention,
+)
+
+
+app: Final = typer.Typer(
+    name="muniment",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    rich_markup_mode="rich",
+)
+
+
+def _print_version(asked: bool) -> None:  # noqa: FBT001 - Typer calls it so
+    if asked:
+        typer.echo(f"muniment {version('muniment')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _muniment(
+    *,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    """
+    Memory for AI agents that can say what it knew, when, from whom, and take it back.
+
+    The store is --store, or MUNIMENT_STORE, or ./memory. Only init and demo make one.
+    At a terminal answers are tables; in a pipe, or with --json, they are JSON.
+    Exit codes: 0 fine, 1 our bug, 2 bad input, 3 not found, 4 conflict, 5 forbidden.
+    """
+
+
+def _add(panel: str, name: str, function: Callable[..., None], *examples: str) -> None:
+    lines = [f"$ muniment {each}" for each in examples]
+    app.command(
+        name,
+        rich_help_panel=panel,
+        # Paragraphs of their own: Typer joins the lines of one.
+        epilog="\n\n".join(["Example:" if len(lines) == 1 else "Examples:", *lines]),
+    )(options.grouped(function))
+
+
+_REMEMBER: Final = "Remember"
+_add(
+    _REMEMBER,
+    "remember",
+    remembering.remember,
+    'remember "用户写 Python" --user u-123 --category profession',
+    'remember "Lives in Hangzhou" --user u-123 --valid-from 2021-06-01T00:00:00+08:00',
+)
+_add(
+    _REMEMBER,
+    "update",
+    remembering.update,
+    'update 01m8nqhdc08zyb7218v6btq1av "用户转到 Rust"',
+)
+_add(
+    _REMEMBER,
+    "correct",
+    remembering.correct,
+    'correct 01m8nqhdc08zyb7218v6btq1av "用户是 Rust 工程师" --reason misheard',
+)
+_add(
+    _REMEMBER,
+    "end",
+    remembering.end,
+    "end 01m8nqhdc08zyb7218v6btq1av --valid-to 2026-03-01T00:00:00+08:00",
+)
+_add(
+    _REMEMBER,
+    "forget",
+    remembering.forget,
+    'forget 01m8nqhdc08zyb7218v6btq1av --reason "the user asked"',
+    "forget 01m8nqhdc08zyb7218v6btq1av --redact --actor officer-1",
+)
+_add(
+    _REMEMBER,
+    "restore",
+    remembering.restore,
+    "restore 01m8nqhdc08zyb7218v6btq1av",
+)
+_add(
+    _REMEMBER,
+    "merge",
+    remembering.merge,
+    "merge 01m8nqhdc08zyb7218v6btq1av --into 01m8ntpcrsay1gp1sr3nn72j1z",
+)
+_add(
+    _REMEMBER,
+    "load",
+    keeping.load,
+    "load facts.jsonl",
+    "load facts.jsonl --keep-going --actor importer-1",
+)
+
+_ASK: Final = "Ask, on both clocks"
+_add(
+    _ASK,
+    "as-of",
+    looking.as_of,
+    "as-of 2026-03-25T10:30:00+08:00 --user u-123",
+    "as-of --user u-123 --valid-at 2026-03-01T00:00:00+08:00",
+)
+_add(_ASK, "list", looking.list_, "list --user u-123 --category profession")
+_add(_ASK, "get", looking.get, "get 01m8nqhdc08zyb7218v6btq1av")
+_add(_ASK, "history", looking.history, "history 01m8nqhdc08zyb7218v6btq1av")
+_add(
+    _ASK,
+    "diff",
+    looking.diff,
+    "diff 2026-03-01T00:00:00+08:00 2026-04-01T00:00:00+08:00 --user u-123",
+)
+_add(
+    _ASK,
+    "modified",
+    looking.modified,
+    "modified 2026-03-24T00:00:00+08:00 2026-03-25T00:00:00+08:00 --user u-123",
+)
+_add(_ASK, "blame", looking.blame, "blame --user u-123")
+
+_TAKE_BACK: Final = "Take back"
+_add(
+    _TAKE_BACK,
+    "rollback",
+    incidents.rollback,
+    "rollback 01m8nqhdc08zyb7218v6btq1av --to-version 1",
+    "rollback --user u-123 --to 2026-03-24T00:00:00+08:00",
+    "rollback --user u-123 --where-session chat-7 --where-source web:page --dry-run",
+)
+_add(_TAKE_BACK, "undo", incidents.undo, 'undo 71 --reason "it was right after all"')
+_add(_TAKE_BACK, "freeze", incidents.freeze, "freeze --user u-123 --actor officer-1")
+_add(_TAKE_BACK, "thaw", incidents.thaw, "thaw --user u-123 --actor officer-1")
+
+_FORGET: Final = "Forget for good, or by rule"
+_add(
+    _FORGET,
+    "erase",
+    erasing.erase,
+    "erase --user u-123 --plan",
+    'erase --user u-123 --reason "request 2026-17" --actor officer-1',
+)
+_add(_FORGET, "certificate", erasing.certificate, "certificate 9f6f1b490076a426045d")
+_add(
+    _FORGET,
+    "hold",
+    erasing.hold,
+    'hold --user u-123 --matter "case 4711" --issued-by counsel-1',
+)
+_add(
+    _FORGET,
+    "release",
+    erasing.release,
+    "release hold-c54100ecdc83772e --user u-123 --actor counsel-1",
+)
+_add(_FORGET, "holds", erasing.holds, "holds --user u-123")
+_add(
+    _FORGET,
+    "retain",
+    retention.retain,
+    "retain --category chat --older-than 90d --plan",
+    "retain --rules retention.toml --yes --every 1h",
+)
+
+_PROVE: Final = "Prove"
+_add(
+    _PROVE,
+    "verify",
+    proving.verify,
+    "verify",
+    "verify --published /mnt/elsewhere/tree-heads.txt",
+)
+_add(_PROVE, "prove", proving.prove, "prove 71 > proof.txt", "prove 71 --envelope")
+_add(
+    _PROVE,
+    "prove-consistency",
+    proving.prove_consistency,
+    "prove-consistency 64",
+)
+_add(
+    _PROVE,
+    "tree-head",
+    proving.tree_head,
+    "tree-head",
+    "tree-head --publish-to /mnt/elsewhere/tree-heads.txt",
+)
+_add(_PROVE, "public-key", proving.public_key, "public-key")
+
+_STORE: Final = "The store"
+_add(_STORE, "init", keeping.init, "init", "init --store /srv/memory --ledger acme")
+_add(_STORE, "rebuild", keeping.rebuild, "rebuild")
+_add(_STORE, "rotate-key", keeping.rotate_key, "rotate-key")
+_add(_STORE, "demo", demonstrating.demo, "demo --store demo-store")

@@ -1,0 +1,162 @@
+"""Commands that forget for good, and those that stand against it."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import typer
+
+from muniment.api.certificates import ErasurePlan, ErasureStatus
+from muniment.api.cli import exits, terminal
+from muniment.api.cli.answers import Certified, Held
+from muniment.api.cli.options import Author, Whose
+from muniment.api.cli.place import Place
+
+
+Yes = Annotated[
+    bool, typer.Option("--yes", "-y", help="Do it without asking, for scripts.")
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Binding:
+    """What a hold is."""
+
+    matter: Annotated[
+        str,
+        typer.Option(metavar="TEXT", help="What it is for, such as a case. Sealed."),
+    ] = ""
+    fact: Annotated[
+        str | None,
+        typer.Option(metavar="FACT", help="Bind this fact alone, not all of the memory."),
+    ] = None
+    issued_by: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Who issued it; recorded as the actor."),
+    ] = None
+    hold_id: Annotated[
+        str | None,
+        typer.Option(metavar="ID", help="Names it; made up if left out."),
+    ] = None
+
+
+def erase(
+    whose: Whose,
+    author: Author,
+    at: Place,
+    *,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Show what it would reach, and destroy nothing.")
+    ] = False,
+    yes: Yes = False,
+) -> None:
+    """
+    Erase a memory for good: unreadable and unfindable at every moment, everywhere.
+
+    The keys are destroyed first, so that no copy and no backup can be read; then every
+    derived row is removed and looked for. Nothing brings it back. That it happened, who
+    did it and --reason stay in the ledger: put nothing personal into them.
+
+    What it would reach is shown first, then you are asked. Under a legal hold the request
+    is kept, the memory is no longer used, and it is erased when the last hold is released.
+
+    Keep the answer: it is a signed certificate. PARTIAL means that nothing can be read any
+    more but a store is not purged yet; the exit code is 4 then, and opening the store
+    again goes on.
+    """
+    scope = whose.scope
+    if not plan and author.reason is None:
+        raise typer.TyperException("say why with --reason: it stays in the ledger")
+    if not (plan or yes or at.can_ask):
+        raise typer.TyperException(
+            "an erasure asks before it destroys, and nobody can be asked here: look at "
+            "--plan, then repeat with --yes"
+        )
+    fields: Any = author.by
+    with at.opened() as store:
+        if plan or at.is_for_a_person:
+            planned = store.plan_erasure(scope=scope)
+            at.answer(planned)
+            if plan:
+                return
+            if not yes:
+                _ask(planned, str(scope))
+        certificate = store.erase(scope=scope, **fields)
+    at.answer(certificate)
+    if certificate.status is ErasureStatus.PARTIAL:
+        terminal.note("a store is not verified yet; open the store again to go on")
+        raise typer.Exit(exits.REFUSED_FOR_NOW)
+
+
+def certificate(
+    subject_ref: Annotated[
+        str,
+        typer.Argument(metavar="SUBJECT", help="The random name that erase answered."),
+    ],
+    at: Place,
+) -> None:
+    """
+    Show the certificate of an erasure again, such as one that had to wait for a hold.
+
+    The name of the user leads nowhere any more; the random name in the first answer does.
+    """
+    with at.opened() as store:
+        found = store.erasure_certificate(subject_ref)
+    at.answer(Certified(certificate=found))
+
+
+def hold(whose: Whose, binding: Binding, author: Author, at: Place) -> None:
+    """
+    Place a legal hold: nothing it binds can be redacted, erased or retired by rule.
+
+    Requests to do so are accepted and wait; until then what they concern is stored and not
+    used. Several holds may overlap, and the last release counts. Place it again with
+    another --matter and you have two.
+    """
+    scope = whose.scope
+    if not binding.matter:
+        raise typer.TyperException("say what the hold is for with --matter")
+    with at.opened() as store:
+        receipt = store.place_hold(
+            scope=scope,
+            matter=binding.matter,
+            fact_id=binding.fact,
+            issued_by=binding.issued_by,
+            hold_id=binding.hold_id,
+            **author.by,
+        )
+    at.answer(receipt)
+
+
+def release(
+    hold_id: Annotated[str, typer.Argument(metavar="HOLD", help="The id of the hold.")],
+    whose: Whose,
+    author: Author,
+    at: Place,
+) -> None:
+    """
+    Release a legal hold, and do what waited for it, in the order it was asked for.
+
+    Look first with holds and with erase --plan: what waits is then done at once.
+    """
+    scope = whose.scope
+    with at.opened() as store:
+        receipt = store.release_hold(hold_id, scope=scope, **author.by)
+    at.answer(receipt)
+
+
+def holds(whose: Whose, at: Place) -> None:
+    """List the legal holds in force on a memory, in the order they were placed."""
+    scope = whose.scope
+    with at.opened() as store:
+        found = Held(holds=store.list_holds(scope=scope))
+    at.answer(found)
+
+
+def _ask(plan: ErasurePlan, whose: str) -> None:
+    """Ask whether to do what was shown."""
+    if not plan.events:
+        return
+    asked = "Ask for the erasure of" if plan.holds else "Erase for good"
+    if not typer.confirm(f"{asked} {plan.facts:,} facts of {whose}?", err=True):
+        terminal.note("nothing was destroyed")
+        raise typer.Exit(terminal.CANCELLED)

@@ -1,0 +1,138 @@
+"""Where the store is, and how its answers are shown: what every command takes."""
+
+import shlex
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+import muniment
+from muniment.api.cli import terminal
+from muniment.errors import ConfigurationError
+
+
+if TYPE_CHECKING:
+    from muniment.api.cli.answers import Answer, Text
+    from muniment.api.opening import ClockSource
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """
+    Where the store is, and how its answers are shown.
+
+    Attributes:
+        store: A directory or a URL.
+        ledger: The ledger in it; ``MUNIMENT_LEDGER`` if left out.
+        as_json: Whether answers are JSON though a person reads them.
+    """
+
+    store: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PLACE",
+            envvar="MUNIMENT_STORE",
+            help="The store: a directory or a URL; ./memory if left out.",
+            rich_help_panel="Store and output",
+        ),
+    ] = None
+    ledger: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="The ledger in it, one for each tenant; main if left out.",
+            rich_help_panel="Store and output",
+        ),
+    ] = None
+    as_json: Annotated[
+        bool,
+        typer.Option(
+            "--json",
+            help="Answer in JSON, as a pipe gets it.",
+            rich_help_panel="Store and output",
+        ),
+    ] = False
+
+    @property
+    def is_for_a_person(self) -> bool:
+        return terminal.is_for_a_person(as_json=self.as_json)
+
+    def opened(self) -> "muniment.MemoryStore":
+        """
+        Return the store, open; it is never made by this.
+
+        Raises:
+            StoreNotFoundError: If there is none.
+        """
+        return muniment.MemoryStore.open(self.settings(), create=False)
+
+    def created(self, *, clock: "ClockSource | None" = None) -> "muniment.MemoryStore":
+        """Return the store, open; made if there is none."""
+        return muniment.MemoryStore.open(self.settings(), clock=clock, create=True)
+
+    def settings(self) -> "muniment.Settings":
+        """
+        Return the settings of the environment, with the store and ledger named here.
+
+        Raises:
+            ConfigurationError: If one of them is not as documented.
+        """
+        from pydantic import ValidationError  # noqa: PLC0415 - slow, and not for --help
+
+        if self.store == "":
+            raise typer.TyperException("--store needs a directory or a URL")
+        try:
+            settings = (
+                muniment.Settings()
+                if self.ledger is None
+                else muniment.Settings(ledger=self.ledger)
+            )
+        except ValidationError as error:
+            wrong = error.errors()[0]
+            field = ".".join(str(each) for each in wrong["loc"]).upper()
+            raise ConfigurationError(
+                f"MUNIMENT_{field}: {wrong['msg']}, not {wrong['input']!r}",
+                "mend it in the environment, or on the command line",
+            ) from error
+        return settings if self.store is None else _at(self.store, settings)
+
+    @property
+    def can_ask(self) -> bool:
+        """Whether somebody is there who reads a question and can answer it."""
+        return self.is_for_a_person and sys.stdin.isatty()
+
+    def answer(self, answer: "Answer") -> None:
+        """Show *answer* to a person, or write it to a pipe as JSON."""
+        if self.is_for_a_person:
+            from muniment.api.cli.rendering import rendered  # noqa: PLC0415 - as above
+
+            terminal.show(rendered(answer))
+        else:
+            terminal.emit(answer)
+
+    def answer_text(self, answer: "Text", *, as_document: bool = False) -> None:
+        """
+        Write what is text of its own as it is, to a person and to a pipe.
+
+        Args:
+            answer: The text, and what else is known of it.
+            as_document: Write all of it, as JSON; as with ``--json``.
+        """
+        if self.as_json or as_document:
+            terminal.emit(answer)
+        else:
+            terminal.emit_text(answer.text)
+
+    @property
+    def spelled(self) -> str:
+        """The options that name this place again, for a command that a reader can type."""
+        store = "" if self.store is None else f" --store {shlex.quote(self.store)}"
+        return store if self.ledger is None else f"{store} --ledger {self.ledger}"
+
+
+def _at(store: str, settings: "muniment.Settings") -> "muniment.Settings":
+    from muniment.api.opening import settings_for  # noqa: PLC0415 - slow, as above
+
+    url = settings_for(store).database_url
+    return settings.model_copy(update={"database_url": url})

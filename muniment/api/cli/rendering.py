@@ -1,0 +1,78 @@
+"""Each kind of answer as a person reads it."""
+
+from typing import assert_never
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from muniment.api import answers, certificates, custody
+from muniment.api.cli import custodial, differences, tables
+from muniment.api.cli.answers import (
+    Answer,
+    Blamed,
+    Certified,
+    Due,
+    Held,
+    Made,
+    Modified,
+    Rebuilt,
+    Retained,
+    Rotated,
+    Told,
+)
+from muniment.api.cli.terminal import visible
+from muniment.api.loading import Loaded
+
+
+def rendered(answer: Answer) -> RenderableType:  # noqa: C901, PLR0911, PLR0912 - one case each
+    """Return *answer* for a terminal."""
+    match answer:
+        case answers.Fact():
+            return tables.facts([answer])
+        case answers.FactHistory():
+            return tables.history(answer)
+        case answers.MemoryDiff():
+            return differences.diff(answer)
+        case answers.MemorySnapshot():
+            return tables.snapshot(answer)
+        case answers.Page():
+            return tables.page(answer)
+        case answers.Receipt():
+            return differences.receipt(answer)
+        case answers.RollbackPlan():
+            return differences.plan(answer)
+        case Blamed():
+            return tables.blame(answer.blame)
+        case Modified():
+            return tables.modified(answer.modified)
+        case Made():
+            return Text(_made(answer), "green")
+        case Rebuilt():
+            return Text(f"folded anew: {answer.beliefs:,} beliefs", "green")
+        case Loaded():
+            return Text(_loaded(answer), "green")
+        case (
+            custody.Verification()
+            | certificates.ErasurePlan()
+            | certificates.ErasureCertificate()
+            | Certified()
+            | Due()
+            | Held()
+            | Retained()
+            | Rotated()
+        ):
+            return custodial.rendered(answer)
+        case Told():
+            return Text("\n".join(["Go on asking:", *(f"  {e}" for e in answer.try_next)]))
+        case _:
+            assert_never(answer)
+
+
+def _made(made: Made) -> str:
+    did = "made" if made.created else "is there already:"
+    return visible(f"store {did} {made.store}, ledger {made.ledger}")
+
+
+def _loaded(loaded: Loaded) -> str:
+    known = f", {loaded.known:,} were loaded before" if loaded.known else ""
+    return f"{loaded.facts:,} facts loaded from {loaded.lines:,} lines{known}"

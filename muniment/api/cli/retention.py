@@ -1,0 +1,184 @@
+"""The command that forgets by rule, once or on a schedule."""
+
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from muniment.api.cli import terminal
+from muniment.api.cli.answers import Due, Retained
+from muniment.api.cli.erasing import Yes
+from muniment.api.cli.options import Author, Whose
+from muniment.api.cli.place import Place
+
+
+if TYPE_CHECKING:
+    import muniment
+    from muniment.domain.policy import RetentionRule
+    from muniment.domain.scope import Scope
+
+_PANEL = "Which facts: one rule, or a file of them"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One rule, or a file of rules."""
+
+    category: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Only facts of this category.", rich_help_panel=_PANEL
+        ),
+    ] = None
+    older_than: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DURATION",
+            help="Recorded so long ago, such as 90d, 12h or 2w.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None
+    unused_for: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DURATION",
+            help="Neither written nor said again for so long.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None
+    importance_below: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Less important than this, 0 to 1.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None
+    rules: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            exists=True,
+            dir_okay=False,
+            readable=True,
+            help="Rules in TOML: [[rule]] tables with the fields above.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None
+
+    @property
+    def named(self) -> "tuple[RetentionRule, ...]":
+        """
+        The rules; none when only facts past their own end go.
+
+        Raises:
+            TyperException: If rules are named in both ways.
+            InvalidInput: If one of them is no rule.
+        """
+        from muniment.api import rules  # noqa: PLC0415 - slow, and not for --help
+
+        fields = {
+            "category": self.category,
+            "older_than": self.older_than,
+            "unused_for": self.unused_for,
+            "importance_below": self.importance_below,
+        }
+        given = {name: value for name, value in fields.items() if value is not None}
+        if given and self.rules is not None:
+            raise typer.TyperException("say the rules in the file, or one as options")
+        if self.rules is not None:
+            return rules.rules_in(self.rules)
+        return (rules.rule(given),) if given else ()
+
+
+def retain(
+    rule: Rule,
+    whose: Whose,
+    author: Author,
+    at: Place,
+    *,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Show what would be retired, and write nothing.")
+    ] = False,
+    every: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DURATION",
+            help="Again and again, so long after each run, until interrupted; such as 1h.",
+        ),
+    ] = None,
+    yes: Yes = False,
+) -> None:
+    """
+    Retire what rules say is no longer to be used, and what is past its expires_at.
+
+    A retired fact is not erased: its history and what was known before keep it, and
+    restore brings it back. Core facts go by their own expires_at alone, and what a legal
+    hold binds stays. Without --user, --team or --org it is everybody's memory.
+
+    What would be retired is shown first, then you are asked.
+    """
+    from muniment.api.rules import seconds  # noqa: PLC0415 - slow, and not for --help
+
+    named = rule.named
+    scope = whose.scope if whose.named else None
+    pause = None if every is None else seconds(every, field="--every")
+    if not (plan or yes or at.can_ask):
+        raise typer.TyperException(
+            "retention asks before it writes, and nobody can be asked here: look at "
+            "--plan, then repeat with --yes"
+        )
+    if plan or at.is_for_a_person:
+        with at.opened() as store:
+            due = Due(due=store.plan_retention(named, scope=scope))
+        at.answer(due)
+        if plan:
+            return
+        if not yes:
+            _ask(due, every)
+    _run(at, named, scope, author)
+    while pause is not None:
+        # Closed meanwhile, so that an upgrade or a rotated key is met by the next run.
+        threading.Event().wait(pause)
+        _run(at, named, scope, author)
+
+
+def _ask(due: Due, every: str | None) -> None:
+    if not due.due and every is None:
+        return
+    again = "" if every is None else f", and what is due every {every}"
+    if not typer.confirm(f"Retire {len(due.due):,} facts{again}?", err=True):
+        terminal.note("nothing was written")
+        raise typer.Exit(terminal.CANCELLED)
+
+
+def _run(
+    at: Place,
+    rules: "tuple[RetentionRule, ...]",
+    scope: "Scope | None",
+    author: Author,
+) -> None:
+    """Retire what is due now, subject by subject, and say what was."""
+    with at.opened() as store:
+        retained = Retained(retired=_retired(store, rules, scope, author))
+    at.answer(retained)
+
+
+def _retired(
+    store: "muniment.MemoryStore",
+    rules: "tuple[RetentionRule, ...]",
+    scope: "Scope | None",
+    author: Author,
+) -> tuple[str, ...]:
+    due = store.plan_retention(rules, scope=scope)
+    scopes = list(dict.fromkeys(each.scope for each in due))
+    retired: list[str] = []
+    with terminal.counting("subjects") as progress:
+        for number, each in enumerate(scopes, 1):
+            for receipt in store.retain(rules, scope=each, **author.by):
+                retired.extend(receipt.fact_ids)
+            if progress is not None:
+                progress(number, len(scopes))
+    return tuple(retired)

@@ -1,0 +1,66 @@
+"""One run of the command line, from its arguments to its exit code."""
+
+import json
+import sys
+import traceback
+from collections.abc import Sequence
+
+import typer
+
+from muniment.api.cli import exits, terminal
+from muniment.api.cli.app import app
+from muniment.errors import MunimentError
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """
+    Run one command.
+
+    Args:
+        arguments: Without the name of the program; those of the process if left out.
+
+    Returns:
+        The exit code. An error is one line on standard error, and with ``--json`` one
+        JSON object below it; a traceback is shown of our own mistakes alone.
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    as_json = "--json" in given
+    problem: Exception
+    try:
+        return int(app(args=given, prog_name="muniment", standalone_mode=False) or 0)
+    except MunimentError as error:
+        code, problem = exits.code_of(error), error
+        message = str(error)
+    except typer.TyperException as error:
+        code, problem = exits.BAD_INPUT, error
+        message = _usage(error)
+    except typer.Abort:
+        return terminal.CANCELLED
+    except OSError as error:
+        # The machine said no: a disk that is full, a folder that may not be written.
+        code, problem = exits.REFUSED_FOR_NOW, error
+        message = f"{error}; see to the file or the machine, then try again"
+    except Exception as error:  # noqa: BLE001 - the last place that can say whose it is
+        traceback.print_exception(error)
+        code, problem = exits.BUG, error
+        message = f"{type(error).__name__}: {error}; this is a bug in Muniment, report it"
+    _report(problem, message, as_json=as_json)
+    return code
+
+
+def _report(error: Exception, message: str, *, as_json: bool) -> None:
+    notes = "".join(f"; {note}" for note in getattr(error, "__notes__", ()))
+    terminal.note(terminal.visible(f"muniment: {message}{notes}", lines=False))
+    if as_json:
+        is_usage = isinstance(error, typer.TyperException)
+        name = "UsageError" if is_usage else type(error).__name__
+        shape = {"error": name, "message": f"{message}{notes}"}
+        terminal.note(json.dumps(shape, ensure_ascii=False, sort_keys=True))
+
+
+def _usage(error: typer.TyperException) -> str:
+    """Return what was typed wrongly, on one line, and where to look it up."""
+    problem = " ".join(error.format_message().split()).rstrip(".")
+    context = getattr(error, "ctx", None)
+    command = "muniment" if context is None else context.command_path
+    return f"{problem}; see: {command} --help"

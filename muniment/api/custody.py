@@ -1,0 +1,341 @@
+"""Custody of a store: proofs, verification, holds, erasure, retention, keys."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Unpack
+
+from muniment.api import inputs
+from muniment.api.answers import Receipt
+from muniment.api.certificates import ErasureCertificate, ErasurePlan
+from muniment.api.fields import By, Who
+from muniment.api.forgetting import Forgetter
+from muniment.api.retaining import Retainer, Retirement
+from muniment.api.transacting import receipt
+from muniment.api.verbs import verb, write_verb
+from muniment.api.writing import WritingStore
+from muniment.domain.commands import PlaceHold
+from muniment.domain.policy import RetentionRule
+from muniment.domain.scope import Scope
+from muniment.ledger.attesting import Attestor, InclusionProof
+from muniment.ledger.ids import new_hold_id
+from muniment.ledger.verification import FINDINGS_MAX, Finding, LedgerCheck, Progress
+from muniment.ledger.witness import Witness
+from muniment.projections.beliefs import differences
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """
+    What a verification found; truthy when all is as recorded.
+
+    Attributes:
+        events: How many events were read and hashed again.
+        heads: How many signed tree heads were compared.
+        findings: What is wrong, first the first; at most 20.
+    """
+
+    events: int
+    heads: int
+    findings: tuple[Finding, ...]
+
+    def __bool__(self) -> bool:
+        return not self.findings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hold:
+    """
+    A legal hold in force.
+
+    Attributes:
+        fact_id: The one fact it binds; ``None`` when it binds all of the subject.
+        matter: What it is for.
+    """
+
+    hold_id: str
+    scope: Scope
+    fact_id: str | None
+    matter: str | None
+
+
+class CustodialStore(WritingStore):
+    """A store that can account for what it holds, and for what it no longer holds."""
+
+    @property
+    def public_key(self) -> bytes:
+        """The Ed25519 key that checks this ledger's signatures; 32 bytes."""
+        return Attestor(self._ledger).public_key
+
+    @property
+    def origin(self) -> str:
+        """The name of this ledger in what it signs."""
+        return Attestor(self._ledger).origin
+
+    @verb
+    def tree_head(self, *, witness: Witness | None = None) -> str:
+        """
+        Return the signed head of the ledger as it is now.
+
+        Args:
+            witness: Where it is published, too.
+
+        Raises:
+            TamperedError: If it would not continue an earlier head.
+            WitnessUnavailableError: If it could not be published; it is kept here.
+        """
+        note = Attestor(self._ledger).tree_head()
+        if witness is not None:
+            witness.publish(note)
+        return note
+
+    @verb
+    def prove(self, position: int) -> InclusionProof:
+        """
+        Return the proof that an event stands in the ledger.
+
+        Args:
+            position: Of the event, 1 for the first.
+        """
+        inputs.count("position", position, least=1, most=2**62)
+        return Attestor(self._ledger).inclusion(position)
+
+    @verb
+    def prove_consistency(self, size: int) -> str:
+        """
+        Return the proof that the ledger still begins with its first *size* events.
+
+        Args:
+            size: Of an earlier tree head.
+        """
+        inputs.count("size", size, least=0, most=2**62)
+        return Attestor(self._ledger).consistency(size)
+
+    @verb
+    def verify(
+        self,
+        *,
+        published: Sequence[str] = (),
+        progress: Progress | None = None,
+    ) -> Verification:
+        """
+        Read and hash everything again, and compare every projection with a fresh fold.
+
+        Args:
+            published: Tree heads kept elsewhere.
+            progress: Told how many events of how many are checked.
+        """
+        check = LedgerCheck(self._ledger, published=published, progress=progress or _silent)
+        findings: list[Finding] = []
+        for finding in check.findings():
+            findings.append(finding)
+            if len(findings) == FINDINGS_MAX:
+                break
+        if not findings:
+            findings.extend(self._projections_astray())
+        return Verification(
+            events=check.events, heads=check.heads, findings=tuple(findings[:FINDINGS_MAX])
+        )
+
+    @write_verb
+    def place_hold(
+        self,
+        *,
+        matter: str,
+        user_id: str | None = None,
+        scope: Scope | None = None,
+        fact_id: str | None = None,
+        issued_by: str | None = None,
+        hold_id: str | None = None,
+        **by: Unpack[By],
+    ) -> Receipt:
+        """
+        Bind a subject, or one fact of it, by a legal hold.
+
+        Until it is released nothing it binds is redacted, erased or retired by rule;
+        requests are accepted and wait.
+
+        Args:
+            matter: What the hold is for.
+            user_id: Whose memory; or *scope*.
+            scope: Whose memory; or *user_id*.
+            fact_id: One fact alone.
+            issued_by: Who issued it; the *actor* of the transaction.
+            hold_id: Names it; made up if left out.
+            by: See `By`.
+
+        Returns:
+            The receipt; `Receipt.hold_id` names the hold.
+        """
+        whose = inputs.scope_of(user_id, scope)
+        named = hold_id or new_hold_id()
+        command = PlaceHold(
+            hold_id=inputs.name("hold_id", named),
+            fact_id=inputs.name_or_none("fact_id", fact_id),
+            matter=inputs.name("matter", matter),
+        )
+        fields = {**by, "actor": issued_by} if issued_by is not None else by
+        made = Forgetter(self._lookup).place_hold(whose, command, inputs.origin(fields))
+        return replace(made, hold_id=named)
+
+    @write_verb
+    def release_hold(
+        self,
+        hold_id: str,
+        *,
+        user_id: str | None = None,
+        scope: Scope | None = None,
+        **by: Unpack[By],
+    ) -> Receipt:
+        """
+        End one hold; what waited for the last of them is done, in order.
+
+        Args:
+            hold_id: Names it.
+            user_id: Whose memory; or *scope*.
+            scope: Whose memory; or *user_id*.
+            by: See `By`.
+
+        Raises:
+            UnknownHoldError: If it is not in force.
+        """
+        whose = inputs.scope_of(user_id, scope)
+        inputs.name("hold_id", hold_id)
+        return Forgetter(self._lookup).release_hold(whose, hold_id, inputs.origin(by))
+
+    @verb
+    def list_holds(
+        self, *, user_id: str | None = None, scope: Scope | None = None
+    ) -> tuple[Hold, ...]:
+        """
+        Return the legal holds in force on a subject, in the order they were placed.
+
+        Args:
+            user_id: Whose memory; or *scope*.
+            scope: Whose memory; or *user_id*.
+        """
+        whose = inputs.scope_of(user_id, scope)
+        subject = self._ledger.vault.find(whose)
+        holds = self._ledger.subject_state(subject).holds if subject else ()
+        return tuple(
+            Hold(
+                hold_id=each.hold_id,
+                scope=whose,
+                fact_id=each.fact_id,
+                matter=each.matter,
+            )
+            for each in holds
+        )
+
+    @verb
+    def erasure_certificate(self, subject_ref: str) -> ErasureCertificate | None:
+        """
+        Return the certificate of an erasure, if there was one.
+
+        Args:
+            subject_ref: As `erase` gave it; nothing else leads there any more.
+        """
+        inputs.name("subject_ref", subject_ref)
+        return Forgetter(self._lookup).certificate(subject_ref)
+
+    @verb
+    def plan_erasure(
+        self, *, user_id: str | None = None, scope: Scope | None = None
+    ) -> ErasurePlan:
+        """
+        Return what erasing a subject would reach; nothing is destroyed.
+
+        Args:
+            user_id: Whose memory; or *scope*.
+            scope: Whose memory; or *user_id*.
+        """
+        return Forgetter(self._lookup).plan(inputs.scope_of(user_id, scope))
+
+    @write_verb
+    def erase(
+        self,
+        *,
+        reason: str,
+        user_id: str | None = None,
+        scope: Scope | None = None,
+        **who: Unpack[Who],
+    ) -> ErasureCertificate:
+        """
+        Make a subject unreadable and unfindable at every as-of, everywhere, for good.
+
+        Args:
+            reason: Why; it stays in the ledger, so nothing personal.
+            user_id: Whose memory; or *scope*.
+            scope: Whose memory; or *user_id*.
+            who: See `Who`; the actor stays in the ledger, too.
+
+        Returns:
+            The certificate; ``DEFERRED`` under a legal hold, ``PARTIAL`` while a store is
+            not verified. Erasing again changes nothing and succeeds.
+
+        Raises:
+            SubjectFrozenError: If writes to the subject are refused for now.
+        """
+        whose = inputs.scope_of(user_id, scope)
+        origin = inputs.origin({**who, "reason": reason})
+        return Forgetter(self._lookup).erase(whose, origin)
+
+    @verb
+    def plan_retention(
+        self,
+        rules: Sequence[RetentionRule],
+        *,
+        user_id: str | None = None,
+        scope: Scope | None = None,
+    ) -> tuple[Retirement, ...]:
+        """
+        Return the facts that rules retire now, of one subject or of all.
+
+        Args:
+            rules: See `RetentionRule`; facts past their ``expires_at`` are among them.
+            user_id: Whose memory; everybody's if left out.
+            scope: Whose memory.
+        """
+        named = user_id is not None or scope is not None
+        whose = inputs.scope_of(user_id, scope) if named else None
+        return tuple(Retainer(self._lookup, rules).due(whose))
+
+    @write_verb
+    def retain(
+        self,
+        rules: Sequence[RetentionRule],
+        *,
+        user_id: str | None = None,
+        scope: Scope | None = None,
+        **by: Unpack[By],
+    ) -> tuple[Receipt, ...]:
+        """
+        Retire the facts that rules retire now; a transaction for each subject.
+
+        Args:
+            rules: See `RetentionRule`.
+            user_id: Whose memory; everybody's if left out.
+            scope: Whose memory.
+            by: See `By`.
+        """
+        named = user_id is not None or scope is not None
+        whose = inputs.scope_of(user_id, scope) if named else None
+        retainer = Retainer(self._lookup, rules)
+        origin = inputs.origin({"trigger": "retention", **by})
+        due: dict[Scope, list[Retirement]] = {}
+        for each in retainer.due(whose):
+            due.setdefault(each.scope, []).append(each)
+        return tuple(
+            receipt(retainer.retire(scope, retirements, origin))
+            for scope, retirements in due.items()
+        )
+
+    def _projections_astray(self) -> list[Finding]:
+        timeline = self._lookup.timeline
+        return [
+            Finding(position=position, kind="projection", problem=problem)
+            for position, problem in differences(timeline.fresh_rows(), timeline.rows())
+        ]
+
+
+def _silent(_done: int, _of: int) -> None:
+    """Tell nobody."""

@@ -1,0 +1,331 @@
+"""Forgetting for good: redaction, erasure, and the holds that stand against them."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from muniment.api.answers import Receipt
+from muniment.api.certificates import (
+    ErasureCertificate,
+    ErasurePlan,
+    ErasureStatus,
+    StoreReport,
+    certificate_text,
+)
+from muniment.api.lookup import Lookup
+from muniment.api.transacting import receipt
+from muniment.domain import subject as subjects
+from muniment.domain.commands import DeferRedaction, EraseSubject, PlaceHold, ReleaseHold
+from muniment.domain.events import (
+    FactRedacted,
+    RedactionDeferred,
+    SubjectErased,
+    SubjectEvent,
+)
+from muniment.domain.scope import Scope
+from muniment.domain.subject import redactions_due
+from muniment.instants import moment, to_text
+from muniment.ledger.attesting import Attestor
+from muniment.ledger.codec import topic_of
+from muniment.ledger.destruction import Destruction, Step
+from muniment.ledger.ledger import Committed
+from muniment.ledger.records import FACT, SUBJECT, Origin
+from muniment.ledger.transaction import Request, Transaction
+
+
+class Forgetter:
+    """
+    Makes content unreadable, keys first, then every derived copy, step by step.
+
+    Each step is recorded in the vault and may be repeated, so whoever opens the store
+    next goes on where a process died.
+    """
+
+    def __init__(self, lookup: Lookup) -> None:
+        self._lookup = lookup
+        self._ledger = lookup.ledger
+        self._destructions = lookup.ledger.vault.destructions
+
+    def redact(self, fact_id: str, origin: Origin) -> Receipt:
+        """Make the content of a fact unreadable, now or when no hold binds it."""
+
+        def work(transaction: Transaction) -> None:
+            fact = transaction.fact(fact_id)
+            if fact.redacted:
+                return
+            if transaction.state.holds_on(fact_id):
+                command = DeferRedaction(fact_id=fact_id)
+                transaction.add_to_subject(subjects.decide(command, transaction.state))
+                return
+            self._redact(transaction, fact_id)
+
+        committed = self._transact("redact", origin, work, fact_id=fact_id)
+        self.resume()
+        kinds = {type(each.event) for each in committed.events}
+        return replace(receipt(committed), deferred=RedactionDeferred in kinds)
+
+    def erase(self, scope: Scope, origin: Origin) -> ErasureCertificate:
+        """Erase a subject, now or when no hold binds it; erasing again changes nothing."""
+        if self._ledger.vault.find(scope) is None:
+            return ErasureCertificate(status=ErasureStatus.DONE)
+
+        def work(transaction: Transaction) -> None:
+            self._erase(transaction, subjects.decide(EraseSubject(), transaction.state))
+
+        committed = self._transact("erase", origin, work, scope=scope)
+        ref = committed.subject.ref
+        self.resume()
+        certificate = self.certificate(ref)
+        return certificate or ErasureCertificate(
+            status=ErasureStatus.DEFERRED, subject_ref=ref, position=committed.position
+        )
+
+    def plan(self, scope: Scope) -> ErasurePlan:
+        """Return what erasing a subject would reach."""
+        subject = self._ledger.vault.find(scope)
+        if subject is None:
+            return ErasurePlan(facts=0, events=0, rows={}, holds=())
+        events = self._ledger.subject_events(subject)
+        state = self._ledger.subject_state(subject)
+        timeline = self._lookup.timeline.remaining(subject.ref)
+        keys = self._destructions.remaining(_of(subject.ref, position=0))
+        return ErasurePlan(
+            facts=len({each.fact_id for each in events if each.fact_id}),
+            events=len(events),
+            rows={"timeline": timeline, "vault": keys},
+            holds=state.holds_on(None),
+        )
+
+    def place_hold(self, scope: Scope, command: PlaceHold, origin: Origin) -> Receipt:
+        """Bind a subject, or one fact of it."""
+
+        def work(transaction: Transaction) -> None:
+            if command.fact_id is not None:
+                transaction.fact(command.fact_id)
+            transaction.add_to_subject(subjects.decide(command, transaction.state))
+
+        return receipt(self._transact("place_hold", origin, work, scope=scope))
+
+    def release_hold(self, scope: Scope, hold_id: str, origin: Origin) -> Receipt:
+        """End a hold, and do what waited for it, in the order it was asked for."""
+
+        def work(transaction: Transaction) -> None:
+            events = subjects.decide(ReleaseHold(hold_id=hold_id), transaction.state)
+            after = subjects.evolve(transaction.state, events[0]) if events else None
+            for fact_id in redactions_due(after) if after else ():
+                if not transaction.fact(fact_id).redacted:
+                    self._redact(transaction, fact_id)
+            self._erase(transaction, events)
+
+        committed = self._transact("release_hold", origin, work, scope=scope)
+        self.resume()
+        return receipt(committed)
+
+    def certificate(self, subject_ref: str) -> ErasureCertificate | None:
+        """Return the certificate of an erased subject, if it was erased."""
+        for each in self._destructions.all():
+            if each.subject_ref == subject_ref and not each.stream and each.certificate:
+                return _certificate(each)
+        return None
+
+    def resume(self) -> None:
+        """Go on with everything that is announced and not done, from whatever step."""
+        for destruction in self._destructions.all():
+            if destruction.step is Step.DONE and self._is_said(destruction):
+                continue
+            if self._confirmed(destruction):
+                self._carry_out(destruction)
+
+    def _transact(
+        self,
+        action: str,
+        origin: Origin,
+        work: Callable[[Transaction], None],
+        *,
+        scope: Scope | None = None,
+        fact_id: str | None = None,
+    ) -> Committed:
+        return self._ledger.transact(
+            Request(
+                action=action,
+                origin=origin,
+                scope=scope,
+                fact_id=fact_id,
+                body={"action": action, "fact_id": fact_id},
+                work=work,
+                passes_freeze=action in ("place_hold", "release_hold"),
+            )
+        )
+
+    def _redact(self, transaction: Transaction, fact_id: str) -> None:
+        self._destructions.announce(
+            Destruction(
+                subject_ref=transaction.subject.ref,
+                stream=FACT + fact_id,
+                key_id=transaction.key_id(fact_id),
+                position=transaction.next_position,
+                step=Step.ANNOUNCED,
+            )
+        )
+        transaction.add(fact_id, [FactRedacted()])
+
+    def _erase(self, transaction: Transaction, events: Sequence[SubjectEvent]) -> None:
+        """Collect *events*, announcing what the last of them destroys."""
+        if events and isinstance(events[-1], SubjectErased):
+            position = transaction.next_position + len(events) - 1
+            self._destructions.announce(_of(transaction.subject.ref, position=position))
+        transaction.add_to_subject(events)
+
+    def _is_said(self, destruction: Destruction) -> bool:
+        """Whether the event that says so is in the ledger."""
+        found = self._ledger.recorder.read(after=destruction.position - 1, limit=1)
+        kind = FactRedacted if destruction.stream else SubjectErased
+        stream = destruction.stream or SUBJECT + destruction.subject_ref
+        return any(
+            each.sealed.topic == topic_of(kind) and each.sealed.originator_id == stream
+            for each in found
+        )
+
+    def _confirmed(self, destruction: Destruction) -> bool:
+        """Whether a destruction is to be carried out; if it never was said, forget it."""
+        if self._is_said(destruction):
+            return True
+        if destruction.step is not Step.ANNOUNCED:
+            self._say_again(destruction)
+            return True
+        with self._ledger.recorder.appending():
+            # Whoever announced it held this lock: by now it is said, or never will be.
+            if self._is_said(destruction):
+                return True
+            self._destructions.withdraw(destruction)
+        return False
+
+    def _say_again(self, destruction: Destruction) -> None:
+        """Say it in a ledger that was restored from a backup made before."""
+        if not destruction.stream:
+            position = self._ledger.append_tombstone(destruction.subject_ref)
+        else:
+            subject = self._ledger.vault.subject(destruction.subject_ref)
+            if subject is None:
+                return
+            origin = Origin(reason="redacted before, said again after a restore")
+            fact_id = destruction.stream.removeprefix(FACT)
+
+            def work(transaction: Transaction) -> None:
+                if not transaction.fact(fact_id).redacted:
+                    transaction.add(fact_id, [FactRedacted()])
+
+            position = self._transact("redact", origin, work, fact_id=fact_id).position
+        self._destructions.move(destruction, Step.KEYS, position=position)
+
+    def _carry_out(self, destruction: Destruction) -> None:
+        """Do every step that is left; each is recorded once it is done."""
+        counts: dict[str, int] = json.loads(destruction.counts)
+        if destruction.step is Step.ANNOUNCED:
+            counts["vault"] = self._destructions.destroy_keys(destruction)
+        if not destruction.stream:
+            for store in self._lookup.derived:
+                gone = store.purge(destruction.subject_ref)
+                counts[store.name] = counts.get(store.name, 0) + gone
+        self._destructions.move(destruction, Step.PURGED, counts=json.dumps(counts))
+        stores = self._verified(destruction, counts)
+        done = all(each.verified and not each.remaining for each in stores)
+        step = Step.DONE if done else Step.PURGED
+        text = "" if destruction.stream else self._certified(destruction, stores, done=done)
+        self._destructions.move(destruction, step, certificate=text)
+
+    def _verified(
+        self, destruction: Destruction, counts: dict[str, int]
+    ) -> tuple[StoreReport, ...]:
+        """Overwrite what was removed, and look what is left, store by store."""
+        vault = StoreReport(
+            store="vault",
+            removed=counts.get("vault", 0),
+            remaining=self._destructions.remaining(destruction),
+            verified=self._destructions.scrub(),
+        )
+        if destruction.stream:
+            return (vault,)
+        derived = (
+            StoreReport(
+                store=store.name,
+                removed=counts.get(store.name, 0),
+                remaining=store.remaining(destruction.subject_ref),
+                verified=store.scrub(),
+            )
+            for store in self._lookup.derived
+        )
+        return vault, *derived
+
+    def _certified(
+        self, destruction: Destruction, stores: tuple[StoreReport, ...], *, done: bool
+    ) -> str:
+        """Return what is kept of the certificate: its fields, signed text and proof."""
+        (said,) = self._ledger.recorder.read(after=self._position(destruction) - 1, limit=1)
+        row = self._ledger.recorder.transaction(said.tx_id)
+        origin = self._ledger.mapper.origin(None, row) if row else Origin()
+        skeletons = len(self._ledger.recorder.read_subject(destruction.subject_ref))
+        certificate = ErasureCertificate(
+            status=ErasureStatus.DONE if done else ErasureStatus.PARTIAL,
+            subject_ref=destruction.subject_ref,
+            position=said.position,
+            stores=stores,
+            skeletons=skeletons,
+        )
+        attestor = Attestor(self._ledger)
+        proof = attestor.inclusion(said.position)
+        head = proof.text.partition("\n\n")[2].split("\n")[1:3]
+        text = certificate_text(
+            attestor.origin,
+            [f"tree size {head[0]}", f"tree root {head[1]}"],
+            certificate,
+            asked=[
+                f"recorded {to_text(moment(said.recorded_at))}",
+                f"actor {_one_line(origin.actor)}",
+                f"reason {_one_line(origin.reason)}",
+            ],
+        )
+        return json.dumps(
+            {
+                "status": certificate.status,
+                "position": certificate.position,
+                "skeletons": skeletons,
+                "stores": [[s.store, s.removed, s.remaining, s.verified] for s in stores],
+                "text": attestor.signed(text),
+                "proof": proof.text,
+            }
+        )
+
+    def _position(self, destruction: Destruction) -> int:
+        for each in self._destructions.all():
+            if (each.subject_ref, each.stream) == (destruction.subject_ref, ""):
+                return each.position
+        return destruction.position
+
+
+def _of(subject_ref: str, *, position: int) -> Destruction:
+    return Destruction(
+        subject_ref=subject_ref, stream="", key_id=0, position=position, step=Step.ANNOUNCED
+    )
+
+
+def _certificate(destruction: Destruction) -> ErasureCertificate:
+    kept = json.loads(destruction.certificate or "{}")
+    return ErasureCertificate(
+        status=ErasureStatus(kept["status"]),
+        subject_ref=destruction.subject_ref,
+        position=kept["position"],
+        stores=tuple(
+            StoreReport(
+                store=store, removed=removed, remaining=remaining, verified=verified
+            )
+            for store, removed, remaining, verified in kept["stores"]
+        ),
+        skeletons=kept["skeletons"],
+        text=kept["text"],
+        proof=kept["proof"],
+    )
+
+
+def _one_line(text: str | None) -> str:
+    return "not said" if text is None else " ".join(text.split())

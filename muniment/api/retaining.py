@@ -1,0 +1,109 @@
+"""Retention by rule: planned subject by subject, applied in one transaction each."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from muniment.api import showing
+from muniment.api.lookup import Lookup
+from muniment.domain.commands import RetireFact
+from muniment.domain.decision import decide
+from muniment.domain.events import RetireCause
+from muniment.domain.policy import RetainedFact, RetentionRule, retirement
+from muniment.domain.scope import Scope
+from muniment.domain.time import Instant
+from muniment.ledger.ledger import Committed, Ledger
+from muniment.ledger.records import Origin, RecordedEvent
+from muniment.ledger.transaction import Request, Transaction
+from muniment.ledger.vault import Subject
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retirement:
+    """A fact that rules retire, and why."""
+
+    fact_id: str
+    scope: Scope
+    cause: str
+
+
+class Retainer:
+    """Finds what rules retire, and retires it."""
+
+    def __init__(self, lookup: Lookup, rules: Sequence[RetentionRule]) -> None:
+        self._ledger: Ledger = lookup.ledger
+        self._rules = rules
+
+    def due(self, scope: Scope | None) -> Iterator[Retirement]:
+        """Yield what is to be retired now, of one subject or of all."""
+        for subject in self._subjects(scope):
+            now = self._ledger.present().now
+            for fact_id, cause in self._due(subject, now):
+                yield Retirement(fact_id=fact_id, scope=subject.scope, cause=cause.value)
+
+    def retire(self, scope: Scope, due: Sequence[Retirement], origin: Origin) -> Committed:
+        """Retire what is *due* of one subject, unless a hold or a write came first."""
+
+        def work(transaction: Transaction) -> None:
+            for each in due:
+                if transaction.state.holds_on(each.fact_id):
+                    continue
+                command = RetireFact(cause=RetireCause(each.cause), expected_version=None)
+                fact = transaction.fact(each.fact_id)
+                if fact.redacted:
+                    continue
+                events = decide(
+                    command, each.fact_id, fact, recorded_at=transaction.recorded_at
+                )
+                transaction.add(each.fact_id, events)
+
+        return self._ledger.transact(
+            Request(
+                action="retain",
+                origin=replace(origin, trigger=origin.trigger or "retention"),
+                scope=scope,
+                fact_id=None,
+                body={"facts": [each.fact_id for each in due]},
+                work=work,
+            )
+        )
+
+    def _subjects(self, scope: Scope | None) -> Iterator[Subject]:
+        if scope is None:
+            yield from self._ledger.vault.subjects()
+            return
+        subject = self._ledger.vault.find(scope)
+        if subject is not None:
+            yield subject
+
+    def _due(self, subject: Subject, now: Instant) -> Iterator[tuple[str, RetireCause]]:
+        state = self._ledger.subject_state(subject)
+        if state.frozen or state.erased:
+            return
+        streams = showing.by_fact(self._ledger.subject_events(subject))
+        for fact_id, events in streams.items():
+            held = bool(state.holds_on(fact_id))
+            fact = _retained(fact_id, events, now, held=held)
+            cause = retirement(fact, self._rules, now=now) if fact else None
+            if cause is not None:
+                yield fact_id, cause
+
+
+def _retained(
+    fact_id: str, events: Sequence[RecordedEvent], now: Instant, *, held: bool
+) -> RetainedFact | None:
+    """Return what rules look at, if anything is believed of the fact."""
+    fact = showing.state(events)
+    if not fact.beliefs:
+        return None
+    belief = fact.at(now) or fact.beliefs[-1]
+    traits = fact.said(belief.version).traits
+    return RetainedFact(
+        fact_id=fact_id,
+        category=traits.category,
+        importance=traits.importance,
+        core=traits.core,
+        said_at=events[belief.version - 1].recorded_at,
+        used_at=events[-1].recorded_at,
+        expires_at=traits.expires_at,
+        held=held,
+    )

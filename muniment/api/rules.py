@@ -1,0 +1,81 @@
+"""Rules of retention as people write them: durations in words, files in TOML."""
+
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from muniment.domain.policy import RetentionRule
+from muniment.errors import InvalidValueError, UnknownFieldError
+
+
+_DURATION = re.compile(r"([1-9][0-9]{0,6}) ?([smhdw])", re.ASCII)
+_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+_FIELDS = ("category", "older_than", "unused_for", "importance_below")
+
+
+def seconds(text: str, *, field: str) -> int:
+    """
+    Return how many seconds a duration such as ``90d`` has; its unit is s, m, h, d or w.
+
+    Raises:
+        InvalidValueError: If it is none.
+    """
+    found = _DURATION.fullmatch(text)
+    if found is None:
+        raise InvalidValueError(field, text, "a duration such as 90d, 12h or 2w")
+    return int(found[1]) * _SECONDS[found[2]]
+
+
+def rule(fields: Mapping[str, Any]) -> RetentionRule:
+    """
+    Return the rule that *fields* spell.
+
+    Raises:
+        UnknownFieldError: If one of them is none of a rule.
+        InvalidValueError: If one is out of bounds, or none is a limit.
+    """
+    for name in fields:
+        if name not in _FIELDS:
+            raise UnknownFieldError(name, _FIELDS)
+    category, share = fields.get("category"), fields.get("importance_below")
+    if category is not None and not isinstance(category, str):
+        raise InvalidValueError("category", category, "text")
+    if share is not None and (
+        isinstance(share, bool) or not isinstance(share, int | float)
+    ):
+        raise InvalidValueError("importance_below", share, "a number")
+    return RetentionRule(
+        category=category,
+        older_than_us=_microseconds(fields, "older_than"),
+        unused_for_us=_microseconds(fields, "unused_for"),
+        importance_below=share,
+    )
+
+
+def rules_in(file: Path) -> tuple[RetentionRule, ...]:
+    """
+    Return the rules of a TOML file: a table ``[[rule]]`` for each, in order.
+
+    Raises:
+        InvalidInput: If it is no TOML, or something in it is no rule.
+    """
+    try:
+        found = tomllib.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InvalidValueError(str(file), str(error), "TOML in UTF-8") from error
+    for name in found:
+        if name != "rule":
+            raise UnknownFieldError(name, ("rule",))
+    tables = found.get("rule", [])
+    if not isinstance(tables, list) or not all(isinstance(each, dict) for each in tables):
+        raise InvalidValueError("rule", tables, "tables under [[rule]]")
+    return tuple(rule(each) for each in tables)
+
+
+def _microseconds(fields: Mapping[str, Any], name: str) -> int | None:
+    value = fields.get(name)
+    if value is None:
+        return None
+    return seconds(value if isinstance(value, str) else repr(value), field=name) * 1_000_000

@@ -1,0 +1,52 @@
+"""What the store gives back, as JSON: one shape wherever it leaves the process."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from datetime import datetime
+
+from muniment.domain.events import Json
+from muniment.domain.scope import Scope
+from muniment.instants import to_text
+
+
+_INTERNAL = frozenset({"moves"})
+"""Fields that say again, for the ledger, what their neighbours say for the reader."""
+
+
+def shaped(answer: object) -> Json:
+    """
+    Return *answer* as JSON types: instants as RFC 3339 in UTC with six digits and ``Z``.
+
+    An open end is ``null``; a scope is as `Scope.parse` reads it.
+    """
+    match answer:
+        case None | bool() | int() | float() | str():
+            return answer
+        case datetime():
+            return to_text(answer)
+        case Scope():
+            return str(answer)
+        case Mapping():
+            return {str(key): shaped(value) for key, value in answer.items()}
+        case list() | tuple():
+            return [shaped(each) for each in answer]
+        case _:
+            assert is_dataclass(answer), f"{type(answer).__name__} has a shape"
+            return {
+                each.name: shaped(getattr(answer, each.name))
+                for each in fields(answer)
+                if each.name not in _INTERNAL
+            }
+
+
+def document(answer: object) -> str:
+    """
+    Return *answer* as one JSON document that ends in a line break.
+
+    Keys are sorted and one stands on each line, so that two answers can be compared
+    line by line.
+    """
+    shape = shaped(answer)
+    text = json.dumps(shape, ensure_ascii=False, allow_nan=False, indent=2, sort_keys=True)
+    return f"{text}\n"

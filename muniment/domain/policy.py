@@ -1,0 +1,102 @@
+"""
+Retention: which facts are no longer to be used, as decisions over explicit inputs. Pure.
+
+An expiry is not an erasure: a fact retired by policy is still there at every as-of
+before, and may be restored.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from muniment.domain.events import RetireCause
+from muniment.domain.time import Instant
+from muniment.errors import InvalidValueError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetentionRule:
+    """
+    When facts of a category are retired; at least one limit is given.
+
+    Attributes:
+        category: Of which facts, or ``None`` for all.
+        older_than_us: Retire what was recorded longer ago than this.
+        unused_for_us: Retire what was not written or used for this long.
+        importance_below: Retire what is less important than this; 0 to 1.
+
+    Raises:
+        InvalidValueError: If no limit is given, or one is out of bounds.
+    """
+
+    category: str | None = None
+    older_than_us: int | None = None
+    unused_for_us: int | None = None
+    importance_below: float | None = None
+
+    def __post_init__(self) -> None:
+        limits = (self.older_than_us, self.unused_for_us, self.importance_below)
+        if all(limit is None for limit in limits):
+            raise InvalidValueError("a retention rule", "no limit", "at least one limit")
+        for name, limit in (
+            ("older_than", self.older_than_us),
+            ("unused_for", self.unused_for_us),
+        ):
+            if limit is not None and limit <= 0:
+                raise InvalidValueError(name, limit, "a positive duration")
+        share = self.importance_below
+        if share is not None and not 0 < share <= 1:
+            raise InvalidValueError("importance_below", share, "above 0, at most 1")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetainedFact:
+    """
+    What a rule looks at.
+
+    Attributes:
+        core: A core fact is kept whatever the rules say, but for its own expiry.
+        said_at: When what it says was recorded.
+        used_at: When it was last written or used.
+        expires_at: From then on it is not used, or ``None``.
+        held: Whether a legal hold binds it.
+    """
+
+    fact_id: str
+    category: str | None
+    importance: float
+    core: bool
+    said_at: Instant
+    used_at: Instant
+    expires_at: Instant | None
+    held: bool
+
+
+def retirement(
+    fact: RetainedFact, rules: Sequence[RetentionRule], *, now: Instant
+) -> RetireCause | None:
+    """
+    Return why a fact is to be retired now, if it is.
+
+    A limit is reached, not passed: a fact is retired from the very microsecond on. What
+    a legal hold binds stays.
+    """
+    if fact.held:
+        return None
+    if fact.expires_at is not None and fact.expires_at <= now:
+        return RetireCause.EXPIRED
+    if fact.core:
+        return None
+    causes = (
+        _cause(fact, rule, now) for rule in rules if rule.category in (None, fact.category)
+    )
+    return next((cause for cause in causes if cause is not None), None)
+
+
+def _cause(fact: RetainedFact, rule: RetentionRule, now: Instant) -> RetireCause | None:
+    if rule.older_than_us is not None and now - fact.said_at >= rule.older_than_us:
+        return RetireCause.EXPIRED
+    if rule.unused_for_us is not None and now - fact.used_at >= rule.unused_for_us:
+        return RetireCause.UNUSED
+    if rule.importance_below is not None and fact.importance < rule.importance_below:
+        return RetireCause.UNIMPORTANT
+    return None

@@ -1,0 +1,165 @@
+"""
+The destruction of keys, and what is left to do after it: the vault's tombstones.
+
+A destruction is announced before the event that says so is committed, so that a process
+that dies in between leaves a trace. Each step is recorded once it is done and may be
+done again. What was destroyed stays listed, so that a ledger restored from an older
+backup is purged before it opens.
+"""
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from enum import StrEnum
+
+import sqlalchemy as sa
+
+from muniment.ledger import vault_tables as tables
+from muniment.ledger.database import reading, scrub, writing
+
+
+class Step(StrEnum):
+    """How far a destruction has come."""
+
+    ANNOUNCED = "announced"
+    """The event that says so may or may not be in the ledger."""
+
+    KEYS = "keys"
+    """The keys are gone: nothing can be read any more."""
+
+    PURGED = "purged"
+    """What was derived is gone from every store that is ours."""
+
+    DONE = "done"
+    """No store holds anything, as was looked up."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Destruction:
+    """
+    Keys to be destroyed, or destroyed.
+
+    Attributes:
+        subject_ref: Whose.
+        stream: The one stream, or empty for the subject itself and all its streams.
+        key_id: Of the stream's key; 0 for a whole subject.
+        position: Of the event that says so.
+        step: How far it has come.
+        counts: What was removed, store by store, as JSON.
+        certificate: What was signed at the end, if it has ended.
+    """
+
+    subject_ref: str
+    stream: str
+    key_id: int
+    position: int
+    step: Step
+    counts: str = "{}"
+    certificate: str | None = None
+
+
+class Destructions:
+    """The destructions of one ledger, in its vault."""
+
+    def __init__(self, engine: sa.Engine, *, ledger: str, lock_timeout: float) -> None:
+        self._engine = engine
+        self._ledger = ledger
+        self._lock_timeout = lock_timeout
+
+    def announce(self, destruction: Destruction) -> None:
+        """Say what will be destroyed; durable once this returns."""
+        row = {"ledger": self._ledger, **_values(destruction)}
+        with self._writing() as connection:
+            connection.execute(sa.delete(_table).where(self._is(destruction)))
+            connection.execute(sa.insert(_table), row)
+
+    def withdraw(self, destruction: Destruction) -> None:
+        """Take back what was announced and never said in the ledger."""
+        with self._writing() as connection:
+            connection.execute(sa.delete(_table).where(self._is(destruction)))
+
+    def destroy_keys(self, destruction: Destruction) -> int:
+        """Destroy the keys, for every process from then on; return their number."""
+        keys = tables.stream_key.c
+        ours = (keys.ledger == self._ledger) & (keys.subject_ref == destruction.subject_ref)
+        with self._writing() as connection:
+            if destruction.stream:
+                ours &= keys.key_id == destruction.key_id
+            else:
+                _destroy_subject(connection, self._ledger, destruction.subject_ref)
+            gone = connection.execute(sa.delete(tables.stream_key).where(ours)).rowcount
+            connection.execute(
+                sa.update(tables.vault).values(epoch=tables.vault.c.epoch + 1)
+            )
+            self._move(connection, destruction, Step.KEYS)
+        return int(gone)
+
+    def move(self, destruction: Destruction, step: Step, **values: str | int) -> None:
+        """Record that a step is done."""
+        with self._writing() as connection:
+            self._move(connection, destruction, step, **values)
+
+    def all(self) -> Sequence[Destruction]:
+        """Return every destruction there is, finished or not."""
+        query = sa.select(_table).where(_table.c.ledger == self._ledger)
+        with reading(self._engine) as connection:
+            rows = connection.execute(query.order_by(_table.c.position)).mappings().all()
+        return [
+            Destruction(
+                **{
+                    **{name: row[name] for name in Destruction.__dataclass_fields__},
+                    "step": Step(row["step"]),
+                }
+            )
+            for row in rows
+        ]
+
+    def remaining(self, destruction: Destruction) -> int:
+        """Return how many of its keys the vault still holds."""
+        keys = tables.stream_key.c
+        ours = (keys.ledger == self._ledger) & (keys.subject_ref == destruction.subject_ref)
+        if destruction.stream:
+            ours &= keys.key_id == destruction.key_id
+        count = sa.select(sa.func.count()).select_from(tables.stream_key).where(ours)
+        with reading(self._engine) as connection:
+            return int(connection.execute(count).scalar_one())
+
+    def scrub(self) -> bool:
+        """Overwrite what was deleted; whether no trace is left in files of the vault."""
+        return scrub(self._engine, ("stream_key", "subject_key"))
+
+    def _writing(self) -> AbstractContextManager[sa.Connection]:
+        return writing(self._engine, lock_timeout=self._lock_timeout)
+
+    def _move(
+        self,
+        connection: sa.Connection,
+        destruction: Destruction,
+        step: Step,
+        **values: str | int,
+    ) -> None:
+        connection.execute(
+            sa.update(_table).where(self._is(destruction)).values(step=step.value, **values)
+        )
+
+    def _is(self, destruction: Destruction) -> sa.ColumnElement[bool]:
+        return (
+            (_table.c.ledger == self._ledger)
+            & (_table.c.subject_ref == destruction.subject_ref)
+            & (_table.c.stream == destruction.stream)
+        )
+
+
+_table = tables.destruction
+
+
+def _destroy_subject(connection: sa.Connection, ledger: str, subject_ref: str) -> None:
+    """Delete the key of a subject, and with it the way from its id to its name inside."""
+    subject = tables.subject_key.c
+    ours = (subject.ledger == ledger) & (subject.subject_ref == subject_ref)
+    connection.execute(sa.delete(tables.subject_key).where(ours))
+
+
+def _values(destruction: Destruction) -> dict[str, object]:
+    named = {name: getattr(destruction, name) for name in Destruction.__dataclass_fields__}
+    return {**named, "step": destruction.step.value}

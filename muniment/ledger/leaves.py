@@ -1,0 +1,83 @@
+"""From what the ledger stores to the leaves of its tree."""
+
+import hashlib
+
+from muniment.ledger.proof import Envelope, leaf_hash, packed_envelope, transaction_digest
+from muniment.ledger.records import StampedEvent, TransactionRow
+
+
+def digest_of(transaction: TransactionRow) -> bytes:
+    """Return the digest of all that is stored of a transaction."""
+    return transaction_digest(
+        [
+            str(transaction.tx_id).encode(),
+            str(transaction.recorded_at).encode(),
+            str(transaction.first_position).encode(),
+            str(transaction.last_position).encode(),
+            transaction.action.encode(),
+            transaction.subject_ref.encode(),
+            transaction.idempotency_tag or b"",
+            transaction.request_tag or b"",
+            transaction.header,
+        ]
+    )
+
+
+def envelope_of(ledger: str, event: StampedEvent, transaction: bytes) -> Envelope:
+    """Return the envelope of *event*, with the digest of its transaction."""
+    sealed = event.sealed
+    return Envelope(
+        ledger=ledger,
+        position=event.position,
+        tx_id=event.tx_id,
+        recorded_at=event.recorded_at,
+        stream=str(sealed.originator_id),
+        version=sealed.originator_version,
+        topic=sealed.topic,
+        subject_ref=sealed.subject_ref,
+        key_id=sealed.key_id,
+        transaction=transaction,
+        state=sealed.state,
+    )
+
+
+class LeafHasher:
+    """
+    Makes leaves one after another, keeping the hashes of what recurs.
+
+    Args:
+        ledger: Name of the ledger.
+    """
+
+    def __init__(self, ledger: str) -> None:
+        self._ledger = hashlib.sha256(ledger.encode()).digest()
+        self._recurring: dict[str, bytes] = {}
+
+    def leaf(self, event: StampedEvent, transaction: bytes) -> bytes:
+        """Return the leaf of *event*, with the digest of its transaction."""
+        sealed = event.sealed
+        return leaf_hash(
+            packed_envelope(
+                (
+                    event.position,
+                    event.tx_id,
+                    event.recorded_at,
+                    sealed.originator_version,
+                    sealed.key_id,
+                ),
+                (
+                    self._ledger,
+                    hashlib.sha256(str(sealed.originator_id).encode()).digest(),
+                    self._hash_of(sealed.topic),
+                    self._hash_of(sealed.subject_ref),
+                    transaction,
+                    hashlib.sha256(sealed.state).digest(),
+                ),
+            )
+        )
+
+    def _hash_of(self, text: str) -> bytes:
+        known = self._recurring.get(text)
+        if known is None:
+            known = self._recurring[text] = hashlib.sha256(text.encode()).digest()
+        return known

@@ -1,0 +1,265 @@
+"""
+Checking a ledger from its first event to its last, payloads and all.
+
+A chain of hashes alone proves nothing of the payloads, so every stored payload is read
+and hashed again, and every leaf, tile and signed tree head is compared with that.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from muniment.domain.time import BEGINNING
+from muniment.errors import BrokenSealError, TamperedError
+from muniment.ledger.attesting import Attestor
+from muniment.ledger.leaves import LeafHasher, digest_of
+from muniment.ledger.ledger import Ledger
+from muniment.ledger.merkle import WIDTH, Tree, root_of
+from muniment.ledger.proof import EMPTY_ROOT, TreeHead, node_hash
+from muniment.ledger.records import StampedEvent, TransactionRow
+
+
+Progress = Callable[[int, int], None]
+"""Told how many events of how many are checked."""
+
+_PAGE = 5_000
+FINDINGS_MAX = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """
+    One thing that is wrong.
+
+    Attributes:
+        position: Where; the first event it concerns. ``None`` for no event.
+        kind: ``payload``, ``envelope``, ``order``, ``missing``, ``extra``, ``tree``,
+            ``tree head``, ``truncated`` or ``projection``.
+        problem: What is wrong, in words.
+    """
+
+    position: int | None
+    kind: str
+    problem: str
+
+
+@dataclass(slots=True)
+class _Growing:
+    """A tree that grows leaf by leaf: the roots of its full subtrees, largest first."""
+
+    roots: list[tuple[int, bytes]] = field(default_factory=list)
+
+    def add(self, leaf: bytes) -> None:
+        size, found = 1, leaf
+        while self.roots and self.roots[-1][0] == size:
+            found = node_hash(self.roots.pop()[1], found)
+            size *= 2
+        self.roots.append((size, found))
+
+    def root(self) -> bytes:
+        if not self.roots:
+            return EMPTY_ROOT
+        found = self.roots[-1][1]
+        for _, left in reversed(self.roots[:-1]):
+            found = node_hash(left, found)
+        return found
+
+
+class LedgerCheck:
+    """
+    One walk over a ledger.
+
+    Args:
+        ledger: What is checked.
+        published: Signed tree heads kept elsewhere, compared beside those kept here.
+        progress: Told from time to time how far the walk has come.
+    """
+
+    def __init__(
+        self, ledger: Ledger, *, published: Sequence[str] = (), progress: Progress
+    ) -> None:
+        self._ledger = ledger
+        self._attestor = Attestor(ledger)
+        self._published = published
+        self._progress = progress
+        self._hasher = LeafHasher(ledger.name)
+        self._growing = _Growing()
+        self._versions: dict[str, int] = {}
+        self._leaves: list[bytes] = []
+        self._last_tx = 0
+        self._last_time: int | None = None
+        self._last_position = 0
+        self.events = 0
+        self.heads = 0
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield what is wrong, first the first; nothing when all is as recorded."""
+        heads: dict[int, list[TreeHead]] = {}
+        for found in self._heads():
+            if isinstance(found, Finding):
+                yield found
+            else:
+                heads.setdefault(found.size, []).append(found)
+        size = self._ledger.present().head.position
+        yield from self._compared(heads.pop(0, ()))
+        for row, events in self._transactions():
+            yield from self._checked(row, events)
+            for event, leaf in events:
+                yield from self._leaf(event, leaf, row)
+                yield from self._compared(heads.pop(self.events, ()))
+            if self.events % _PAGE < len(events):
+                self._progress(self.events, size)
+        yield from self._end(heads)
+        self._progress(self.events, size)
+
+    def _heads(self) -> Iterator[TreeHead | Finding]:
+        kept = [note for _, note in self._ledger.recorder.tree_heads()]
+        for note in (*kept, *self._published):
+            try:
+                yield self._attestor.read(note)
+            except TamperedError as error:
+                yield Finding(position=None, kind=error.kind, problem=error.problem)
+
+    def _transactions(
+        self,
+    ) -> Iterator[tuple[TransactionRow, list[tuple[StampedEvent, bytes]]]]:
+        """Yield each transaction with the events that carry its number."""
+        events = self._events()
+        following = next(events, None)
+        for row in self._rows():
+            mine = []
+            while following is not None and following[0].position <= row.last_position:
+                mine.append(following)
+                following = next(events, None)
+            yield row, mine
+        rest = []
+        while following is not None:
+            rest.append(following)
+            following = next(events, None)
+        if rest:
+            yield _NO_TRANSACTION, rest
+
+    def _events(self) -> Iterator[tuple[StampedEvent, bytes]]:
+        after = 0
+        while page := self._ledger.recorder.read_with_leaves(after=after, limit=_PAGE):
+            yield from page
+            after = page[-1][0].position
+
+    def _rows(self) -> Iterator[TransactionRow]:
+        after = 0
+        while page := self._ledger.recorder.read_transactions(after=after, limit=_PAGE):
+            yield from page
+            after = page[-1].tx_id
+
+    def _checked(
+        self, row: TransactionRow, events: Sequence[tuple[StampedEvent, bytes]]
+    ) -> Iterator[Finding]:
+        """Yield what is wrong with a transaction and the places of its events."""
+        at = self._last_position + 1
+        if row is _NO_TRANSACTION:
+            at = events[0][0].position
+            yield Finding(position=at, kind="extra", problem="no transaction has it")
+            return
+        if row.tx_id != self._last_tx + 1:
+            problem = f"transaction {self._last_tx + 1} is gone"
+            yield Finding(position=at, kind="missing", problem=problem)
+        if self._last_time is not None and row.recorded_at <= self._last_time:
+            problem = f"transaction {row.tx_id} is recorded before the one before it"
+            yield Finding(position=at, kind="order", problem=problem)
+        if row.first_position != at and row.tx_id == self._last_tx + 1:
+            problem = f"transaction {row.tx_id} begins at {row.first_position}"
+            yield Finding(position=at, kind="order", problem=problem)
+        self._last_tx, self._last_time = row.tx_id, row.recorded_at
+        self._last_position = row.last_position
+        yield from self._places(row, events)
+
+    def _places(
+        self, row: TransactionRow, events: Sequence[tuple[StampedEvent, bytes]]
+    ) -> Iterator[Finding]:
+        expected = row.first_position
+        for event, _ in events:
+            if event.position > expected:
+                problem = f"{event.position - expected} events are gone"
+                yield Finding(position=expected, kind="missing", problem=problem)
+            elif event.position < expected:
+                problem = f"an event stands before transaction {row.tx_id}"
+                yield Finding(position=event.position, kind="extra", problem=problem)
+            expected = event.position + 1
+            if (event.tx_id, event.recorded_at) != (row.tx_id, row.recorded_at):
+                problem = f"it is not of transaction {row.tx_id}, where it stands"
+                yield Finding(position=event.position, kind="envelope", problem=problem)
+            yield from self._version(event)
+        if expected <= row.last_position:
+            problem = f"{row.last_position - expected + 1} events are gone"
+            yield Finding(position=expected, kind="missing", problem=problem)
+
+    def _version(self, event: StampedEvent) -> Iterator[Finding]:
+        stream = str(event.sealed.originator_id)
+        expected = self._versions.get(stream, 0) + 1
+        if event.sealed.originator_version != expected:
+            problem = f"version {event.sealed.originator_version} follows {expected - 1}"
+            yield Finding(position=event.position, kind="order", problem=problem)
+        self._versions[stream] = event.sealed.originator_version
+
+    def _leaf(
+        self, event: StampedEvent, stored: bytes, row: TransactionRow
+    ) -> Iterator[Finding]:
+        leaf = self._hasher.leaf(event, digest_of(row))
+        if leaf != stored:
+            yield self._altered(event)
+        self.events += 1
+        self._growing.add(leaf)
+        self._leaves.append(leaf)
+        if len(self._leaves) == WIDTH:
+            yield from self._tile(event.position)
+            self._leaves.clear()
+
+    def _tile(self, position: int) -> Iterator[Finding]:
+        number = (self.events - 1) // WIDTH
+        with self._ledger.recorder.tree() as store:
+            tile = store.tile(0, number)
+        held = (list(tile.hashes), tile.root) if tile else None
+        if held != (self._leaves, root_of(self._leaves)):
+            problem = f"tile {number} is not the tree over its {WIDTH} events"
+            yield Finding(position=position - WIDTH + 1, kind="tree", problem=problem)
+
+    def _altered(self, event: StampedEvent) -> Finding:
+        """Return what was altered: the payload, or the columns beside it."""
+        subject = self._ledger.vault.subject(event.sealed.subject_ref)
+        try:
+            (opened,) = self._ledger.mapper.opened([event], subject)
+        except BrokenSealError:
+            kind, problem = "payload", "it does not open under its key"
+        else:
+            kind = "envelope"
+            problem = f"the columns beside {opened.stream} version {opened.version} differ"
+        return Finding(position=event.position, kind=kind, problem=problem)
+
+    def _compared(self, heads: Sequence[TreeHead]) -> Iterator[Finding]:
+        for head in heads:
+            self.heads += 1
+            if head.root != self._growing.root():
+                problem = f"the first {head.size:,} events are not what was signed"
+                yield Finding(position=head.size or None, kind="tree head", problem=problem)
+
+    def _end(self, heads: dict[int, list[TreeHead]]) -> Iterator[Finding]:
+        for size in sorted(heads):
+            problem = f"{size:,} events were signed, {self.events:,} are left"
+            yield Finding(position=self.events + 1, kind="truncated", problem=problem)
+        with self._ledger.recorder.tree() as store:
+            root = Tree(store).root(self.events)
+        if root != self._growing.root():
+            problem = "the tiles are not the tree over the events"
+            yield Finding(position=None, kind="tree", problem=problem)
+
+
+_NO_TRANSACTION = TransactionRow(
+    tx_id=0,
+    recorded_at=BEGINNING,
+    first_position=0,
+    last_position=0,
+    action="",
+    subject_ref="",
+    idempotency_tag=None,
+    request_tag=None,
+    header=b"",
+)

@@ -1,0 +1,192 @@
+"""What every recorder promises to whoever reads it."""
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from muniment.domain.time import BEGINNING, Instant
+from muniment.ledger.recorder import LedgerRecorder
+from muniment.ledger.records import Head
+from tests.stores import (
+    NEW_YEAR,
+    SECOND,
+    Backend,
+    SettableClock,
+    append_once,
+    insert,
+    plain_event,
+)
+
+
+WRITERS = 8
+WRITES = 25
+
+
+@pytest.fixture
+def filled(backend: Backend) -> Iterator[LedgerRecorder]:
+    """Nine events in three transactions a second apart, of the subjects s, t and s."""
+    clock = SettableClock()
+    with backend.recorder(clock=clock) as recorder:
+        for number, subject in enumerate(("s", "t", "s")):
+            clock.now = NEW_YEAR + number * SECOND
+            events = [
+                plain_event(f"{subject}-{stream}", number + 1, subject_ref=subject)
+                for stream in "abc"
+            ]
+            with recorder.appending() as append:
+                insert(
+                    append,
+                    *events,
+                    idempotency_tag=f"key-{number}".encode(),
+                    subject_ref=subject,
+                )
+        yield recorder
+
+
+def test_the_head_at_a_time_is_the_last_transaction_recorded_by_then(
+    filled: LedgerRecorder,
+) -> None:
+    first = Head(1, 3, Instant(NEW_YEAR))
+    second = Head(2, 6, Instant(NEW_YEAR + SECOND))
+    third = Head(3, 9, Instant(NEW_YEAR + 2 * SECOND))
+    expected = {
+        -1: Head(0, 0, BEGINNING),
+        0: first,
+        1: first,
+        SECOND - 1: first,
+        SECOND: second,
+        2 * SECOND: third,
+        900 * SECOND: third,
+    }
+
+    found = {later: filled.head_at(Instant(NEW_YEAR + later)) for later in expected}
+
+    assert found == expected
+
+
+def test_reading_page_by_page_gives_every_event_once(filled: LedgerRecorder) -> None:
+    for limit in (1, 2, 4, 9, 100):
+        read: list[int] = []
+
+        while page := filled.read(after=read[-1] if read else 0, limit=limit):
+            assert len(page) <= limit
+            read.extend(each.position for each in page)
+
+        assert read == list(range(1, 10))
+
+
+def test_a_page_starts_after_and_ends_with(filled: LedgerRecorder) -> None:
+    expected: dict[tuple[int, int | None, int], list[int]] = {
+        (0, 4, 100): [1, 2, 3, 4],
+        (2, 4, 100): [3, 4],
+        (2, None, 3): [3, 4, 5],
+        (2, 8, 3): [3, 4, 5],
+        (4, 4, 100): [],
+        (9, None, 100): [],
+        (900, None, 100): [],
+        (0, 900, 100): list(range(1, 10)),
+        (0, None, 0): [],
+    }
+
+    found = {
+        (after, until, limit): [
+            each.position for each in filled.read(after=after, until=until, limit=limit)
+        ]
+        for after, until, limit in expected
+    }
+
+    assert found == expected
+
+
+def test_a_subject_is_read_without_its_neighbours(filled: LedgerRecorder) -> None:
+    expected: dict[tuple[int, int | None], list[int]] = {
+        (0, None): [1, 2, 3, 7, 8, 9],
+        (2, 8): [3, 7, 8],
+        (3, 6): [],
+        (9, None): [],
+    }
+
+    found = {
+        (after, until): [
+            each.position for each in filled.read_subject("s", after=after, until=until)
+        ]
+        for after, until in expected
+    }
+
+    assert found == expected
+
+
+def test_an_unknown_subject_or_stream_is_empty(filled: LedgerRecorder) -> None:
+    assert filled.read_subject("s%") == []
+    assert filled.read_subject("") == []
+    assert filled.read_stream("s-") == []
+
+
+def test_a_stream_comes_by_version_and_complete(filled: LedgerRecorder) -> None:
+    stream = filled.read_stream("s-b")
+
+    assert [(each.position, each.sealed.originator_version) for each in stream] == [
+        (2, 1),
+        (8, 3),
+    ]
+    assert [each.recorded_at for each in stream] == [NEW_YEAR, NEW_YEAR + 2 * SECOND]
+
+
+def test_a_request_is_found_by_its_key_alone(filled: LedgerRecorder) -> None:
+    with filled.appending() as append:
+        found = append.find_request(b"key-1")
+        unknown = append.find_request(b"key-")
+
+    assert found is not None
+    assert (found.tx_id, found.first_position, found.last_position) == (2, 4, 6)
+    assert unknown is None
+
+
+def test_the_transactions_of_a_subject_are_its_own(filled: LedgerRecorder) -> None:
+    every = filled.transactions(first=1, last=3, subject_ref="s")
+    last = filled.transactions(first=2, last=900, subject_ref="s")
+
+    assert [each.tx_id for each in every] == [1, 3]
+    assert [each.tx_id for each in last] == [3]
+    assert filled.transaction(2) in filled.transactions(first=1, last=3, subject_ref="t")
+    assert filled.transaction(0) is None
+    assert filled.transaction(4) is None
+
+
+def test_a_reader_at_the_tail_never_sees_a_gap(backend: Backend) -> None:
+    with backend.recorder() as recorder:
+        writing_ended = threading.Event()
+
+        def write(writer: int) -> None:
+            for version in range(1, WRITES + 1):
+                several = range(1 + (writer + version) % 3)
+                append_once(
+                    recorder,
+                    *(plain_event(f"{writer}-{version}-{each}", 1) for each in several),
+                )
+
+        def follow() -> list[int]:
+            seen: list[int] = []
+            ended = False
+            while not ended:
+                ended = writing_ended.is_set()
+                for each in recorder.read(after=seen[-1] if seen else 0, limit=50):
+                    # Strictly the next one: what is skipped now is skipped for ever.
+                    assert each.position == len(seen) + 1
+                    seen.append(each.position)
+            seen.extend(
+                each.position for each in recorder.read(after=len(seen), limit=9_999)
+            )
+            return seen
+
+        with ThreadPoolExecutor(WRITERS + 1) as pool:
+            following = pool.submit(follow)
+            for done in [pool.submit(write, writer) for writer in range(WRITERS)]:
+                done.result()
+            writing_ended.set()
+            seen = following.result()
+
+        assert seen == list(range(1, recorder.present().head.position + 1))
+        assert recorder.present().head.tx_id == WRITERS * WRITES

@@ -1,0 +1,115 @@
+"""
+Events whose bytes are kept in `tests/golden`, by topic: as full, and as bare, as can be.
+
+A golden file is written once, when its schema is new, and never changed or deleted: it
+stands for ledgers that exist. When a schema is raised, the examples here move to the new
+topic, and the old file stays as something that must still be read.
+"""
+
+from muniment.domain.events import (
+    Content,
+    ErasureDeferred,
+    Event,
+    Evidence,
+    FactAsserted,
+    FactCorroborated,
+    FactEnded,
+    FactRedacted,
+    FactRestored,
+    FactRetired,
+    FactRevised,
+    FactRolledBack,
+    HoldPlaced,
+    HoldReleased,
+    RedactionDeferred,
+    RetireCause,
+    RevisionCause,
+    Status,
+    SubjectErased,
+    SubjectFrozen,
+    SubjectThawed,
+    Traits,
+)
+from muniment.domain.time import BEGINNING, FOREVER, Instant, Period
+
+
+MARCH = Instant(1_772_323_200_000_000)
+APRIL = Instant(1_775_001_600_000_001)
+"""The digest of what an event says, as far as it says something."""
+
+_full_traits = Traits(
+    category="profession",
+    attribute="primary_language",
+    status=Status.ACTIVE,
+    confidence=0.75,
+    importance=0.5,
+    core=True,
+    expires_at=APRIL,
+)
+_bare_traits = Traits(
+    category=None,
+    attribute=None,
+    status=Status.ACTIVE,
+    confidence=1.0,
+    importance=0.0,
+    core=False,
+    expires_at=None,
+)
+_full_evidence = Evidence(
+    source="tool_result",
+    source_turns=("t-2", "t-1"),
+    entities=("Rust", "北京"),
+    metadata={"z": 1, "a": [None, True, 0.5, {"深": "度"}], "big": 2**62, "": ""},
+    claimed_at=MARCH,
+)
+_bare_evidence = Evidence(
+    source="user_explicit", source_turns=(), entities=(), metadata={}, claimed_at=None
+)
+_full = Content(text='用户写 Rust 🦀\n"quoted"', evidence=_full_evidence)
+_bare = Content(text="x", evidence=_bare_evidence)
+
+EXAMPLES: dict[str, list[Event]] = {
+    "fact.asserted.v1": [
+        FactAsserted(valid=Period(MARCH, APRIL), traits=_full_traits, content=_full),
+        FactAsserted(valid=Period(BEGINNING, FOREVER), traits=_bare_traits, content=_bare),
+    ],
+    "fact.revised.v1": [
+        FactRevised(
+            valid=Period(MARCH, APRIL),
+            traits=_full_traits,
+            content=_full,
+            cause=RevisionCause.CORRECTED,
+        ),
+        FactRevised(
+            valid=Period(MARCH),
+            traits=_bare_traits,
+            content=_bare,
+            cause=RevisionCause.CHANGED,
+        ),
+    ],
+    "fact.corroborated.v1": [
+        FactCorroborated(confidence=0.75, importance=0.5, evidence=_full_evidence),
+        FactCorroborated(confidence=1.0, importance=0.0, evidence=_bare_evidence),
+    ],
+    "fact.ended.v1": [FactEnded(valid_to=MARCH)],
+    "fact.retired.v1": [
+        FactRetired(cause=RetireCause.ASKED, survivor=None),
+        FactRetired(cause=RetireCause.MERGED, survivor="f-2"),
+    ],
+    "fact.restored.v1": [FactRestored(to_version=3)],
+    "fact.rolled_back.v1": [
+        FactRolledBack(to_version=2, within=Period(MARCH, APRIL)),
+        FactRolledBack(to_version=0),
+    ],
+    "fact.redacted.v1": [FactRedacted()],
+    "subject.frozen.v1": [SubjectFrozen()],
+    "subject.thawed.v1": [SubjectThawed()],
+    "subject.hold_placed.v1": [
+        HoldPlaced(hold_id="h-1", fact_id="f-1", matter="Case 7, 关于"),
+        HoldPlaced(hold_id="h-2", fact_id=None, matter="Case 8"),
+    ],
+    "subject.hold_released.v1": [HoldReleased(hold_id="h-1")],
+    "subject.redaction_deferred.v1": [RedactionDeferred(fact_id="f-1")],
+    "subject.erasure_deferred.v1": [ErasureDeferred()],
+    "subject.erased.v1": [SubjectErased()],
+}

@@ -1,0 +1,83 @@
+import pytest
+
+from muniment.domain.commands import (
+    EraseSubject,
+    FreezeSubject,
+    PlaceHold,
+    ReleaseHold,
+    SubjectCommand,
+    ThawSubject,
+)
+from muniment.domain.events import (
+    ErasureDeferred,
+    HoldPlaced,
+    HoldReleased,
+    SubjectErased,
+    SubjectEvent,
+    SubjectFrozen,
+    SubjectThawed,
+)
+from muniment.domain.subject import SubjectState, decide, fold
+from muniment.errors import UnknownHoldError
+
+
+WHOLE = HoldPlaced(hold_id="h-1", fact_id=None, matter="case")
+ONE = HoldPlaced(hold_id="h-2", fact_id="f-1", matter=None)
+PLACE = PlaceHold(hold_id="h-1", fact_id=None, matter="case")
+RELEASE = ReleaseHold(hold_id="h-1")
+
+
+@pytest.mark.parametrize(
+    ("given", "command", "events"),
+    [
+        ([], FreezeSubject(), [SubjectFrozen()]),
+        ([SubjectFrozen()], FreezeSubject(), []),
+        ([SubjectFrozen()], ThawSubject(), [SubjectThawed()]),
+        ([], ThawSubject(), []),
+        ([SubjectFrozen(), SubjectThawed()], ThawSubject(), []),
+        ([], PLACE, [WHOLE]),
+        ([WHOLE], PLACE, []),
+        ([ONE], PLACE, [WHOLE]),
+        ([WHOLE], RELEASE, [HoldReleased(hold_id="h-1")]),
+        ([WHOLE, HoldReleased(hold_id="h-1")], RELEASE, []),
+        ([WHOLE], EraseSubject(), [ErasureDeferred()]),
+        ([], EraseSubject(), [SubjectErased()]),
+        ([SubjectErased()], EraseSubject(), []),
+        ([SubjectErased()], FreezeSubject(), []),
+        ([SubjectErased()], PLACE, []),
+    ],
+)
+def test_the_right_events_once_and_none_the_second_time(
+    given: list[SubjectEvent], command: SubjectCommand, events: list[SubjectEvent]
+) -> None:
+    assert list(decide(command, fold(given))) == events
+    assert decide(command, fold([*given, *events])) == ()
+
+
+def test_a_hold_that_was_never_placed_cannot_be_released() -> None:
+    with pytest.raises(UnknownHoldError):
+        decide(RELEASE, fold([ONE]))
+
+
+def test_what_waited_for_the_last_hold_is_done_when_it_is_released() -> None:
+    events = decide(RELEASE, fold([WHOLE, ErasureDeferred()]))
+
+    assert events == (HoldReleased(hold_id="h-1"), SubjectErased())
+
+
+@pytest.mark.parametrize(
+    ("fact_id", "binding"),
+    [("f-1", ("h-1", "h-2")), ("f-2", ("h-1",)), (None, ("h-1", "h-2"))],
+)
+def test_a_fact_is_bound_by_its_own_holds_and_those_of_its_subject(
+    fact_id: str | None, binding: tuple[str, ...]
+) -> None:
+    assert fold([WHOLE, ONE]).holds_on(fact_id) == binding
+
+
+def test_a_released_hold_binds_no_more() -> None:
+    assert fold([WHOLE, HoldReleased(hold_id="h-1")]).holds == ()
+
+
+def test_a_subject_that_was_erased_is_neither_frozen_nor_held() -> None:
+    assert fold([SubjectFrozen(), WHOLE, SubjectErased()]) == SubjectState(erased=True)
