@@ -86,8 +86,8 @@ def test_the_consistency_proofs_of_the_rfc_6962_vectors_are_ours(
     found = tree_of(VECTOR_LEAVES).consistency(first, second)
 
     assert hexed(found) == path
-    heads = (head(size, VECTOR_ROOTS[size]) for size in (first, second))
-    proof.check_consistency(*heads, found)
+    begun, ended = (head(size, VECTOR_ROOTS[size]) for size in (first, second))
+    proof.check_consistency(begun, ended, found)
 
 
 def inclusions() -> Iterator[tuple[int, int, tuple[bytes, ...]]]:
