@@ -12,6 +12,7 @@ _TITLES = {
     "writes": "One caller, one `remember` after the other",
     "bulk": "`remember_many` in batches",
     "threads": "Many callers at once",
+    "proofs": "Proofs: what the tree costs, and how fast it is checked",
     "reads": "What was known then, among the facts of others",
     "disk": "Bytes on the disk",
 }
@@ -53,7 +54,7 @@ def _lines(result: dict[str, Any]) -> Iterator[str]:
             if "p50_ms" in figure:
                 yield (
                     f"{backend}, {name}: p50 {figure['p50_ms']} ms, "
-                    f"p99 {figure['p99_ms']} ms.  "
+                    f"p99 {figure['p99_ms']} ms{_size(figure)}.  "
                 )
     yield (
         f"{result['sizes']['rounds']} rounds; {result['measured_at'][:10]}; 8 KiB made "
@@ -75,6 +76,10 @@ def _disk_line(backend: str, name: str, figure: dict[str, Any]) -> str:
         f"{figure['of_plain_rows']:.2f} | {figure['of_one_version']:.2f} | "
         f"{', '.join(f'{table} {size:,}' for table, size in largest)} |"
     )
+
+
+def _size(figure: dict[str, float]) -> str:
+    return f"; at most {figure['bytes']:,} bytes" if "bytes" in figure else ""
 
 
 _TABLES: tuple[tuple[tuple[str, str], str, Callable[..., str]], ...] = (

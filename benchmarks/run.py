@@ -17,7 +17,7 @@ from pathlib import Path
 if not __package__:  # run as a file, so that only the folder of this file is searched
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks import bulk, disk, machine, plot, reads, report, threads, writes
+from benchmarks import bulk, disk, machine, plot, proofs, reads, report, threads, writes
 from benchmarks.places import BACKENDS, Place, places
 from benchmarks.sizes import FULL, QUICK, Sizes
 from muniment.clock import system_clock
@@ -30,6 +30,7 @@ QUESTIONS: dict[str, Question] = {
     "writes": writes.measure,
     "bulk": bulk.measure,
     "threads": threads.measure,
+    "proofs": proofs.measure,
     "reads": reads.measure,
     "disk": disk.measure,
 }

@@ -105,8 +105,9 @@ class LedgerCheck:
         yield from self._compared(heads.pop(0, ()))
         for row, events in self._transactions():
             yield from self._checked(row, events)
+            digest = digest_of(row)
             for event, leaf in events:
-                yield from self._leaf(event, leaf, row)
+                yield from self._leaf(event, leaf, digest)
                 yield from self._compared(heads.pop(self.events, ()))
             if self.events % _PAGE < len(events):
                 self._progress(self.events, size)
@@ -214,9 +215,9 @@ class LedgerCheck:
         self._versions[stream] = event.sealed.originator_version
 
     def _leaf(
-        self, event: StampedEvent, stored: bytes, row: TransactionRow
+        self, event: StampedEvent, stored: bytes, transaction: bytes
     ) -> Iterator[Finding]:
-        leaf = self._hasher.leaf(event, digest_of(row))
+        leaf = self._hasher.leaf(event, transaction)
         if leaf != stored:
             yield self._altered(event)
         self.events += 1
