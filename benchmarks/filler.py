@@ -87,7 +87,8 @@ def _clones(
         position += last + 1 - first
 
 
-# SQLite takes the tables of a CROSS JOIN in the order they are named.
+# SQLite takes the tables of a CROSS JOIN in the order they are named, and of the indexes
+# the one with most equal columns.
 _TRANSACTIONS = """
     INSERT INTO ledger_transaction
     SELECT t.ledger, c.tx_id, c.recorded_at_us, t.first_position + c.shift,
@@ -112,5 +113,5 @@ _BELIEFS = f"""
         b.importance, b.core, b.expires_at_us, {{tag}}
     FROM clone c CROSS JOIN ledger_transaction t CROSS JOIN belief b
     WHERE t.ledger = 'main' AND t.tx_id = c.of_tx_id AND b.ledger = 'main'
-        AND b.subject_ref = t.subject_ref
+        AND b.subject_ref = t.subject_ref AND b.recorded_to_us = 9223372036854775807
 """
