@@ -116,7 +116,7 @@ def test_a_redaction_is_due_once_no_hold_stands_against_it_in_the_order_asked_fo
 
 
 def test_an_erasure_waits_for_the_last_of_the_holds() -> None:
-    waiting = [WHOLE, ONE, ErasureDeferred()]
+    waiting: list[SubjectEvent] = [WHOLE, ONE, ErasureDeferred()]
 
     first = decide(RELEASE, fold(waiting))
     second = decide(RELEASE_ONE, fold([*waiting, *first]))
