@@ -22,6 +22,7 @@ def described(places: list[Place]) -> dict[str, object]:
     return {
         "processors": len(os.sched_getaffinity(0)),
         "processor": _line("/proc/cpuinfo", "model name"),
+        "load_average_before": round(os.getloadavg()[0], 1),
         "memory": _line("/proc/meminfo", "MemTotal"),
         "system": f"{platform.system()} {platform.release()}",
         "python": platform.python_version(),

@@ -1,7 +1,7 @@
 """Results as tables that a person reads."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,9 @@ _TITLES = {
     "writes": "One caller, one `remember` after the other",
     "bulk": "`remember_many` in batches",
     "threads": "Many callers at once",
+    "proofs": "Proofs: what the tree costs, and how fast it is checked",
+    "reads": "What was known then, among the facts of others",
+    "disk": "Bytes on the disk",
 }
 
 
@@ -37,19 +40,21 @@ def tables(results: Path) -> str:
 
 def _lines(result: dict[str, Any]) -> Iterator[str]:
     machine = result["machine"]
-    yield "| on | what | per second | slowest to fastest round | of the baseline |"
-    yield "|---|---|--:|--:|--:|"
-    for backend, answers in result["backends"].items():
-        for name, figure in answers.items():
-            if "per_second" in figure:
-                yield _line(backend, name, figure)
-    yield ""
+    figures = [
+        (backend, name, figure)
+        for backend, answers in result["backends"].items()
+        for name, figure in answers.items()
+    ]
+    for header, key, line in _TABLES:
+        rows = [line(*each) for each in figures if key in each[2]]
+        if rows:
+            yield from (*header, *rows, "")
     for backend, answers in result["backends"].items():
         for name, figure in answers.items():
             if "p50_ms" in figure:
                 yield (
                     f"{backend}, {name}: p50 {figure['p50_ms']} ms, "
-                    f"p99 {figure['p99_ms']} ms.  "
+                    f"p99 {figure['p99_ms']} ms{_size(figure)}.  "
                 )
     yield (
         f"{result['sizes']['rounds']} rounds; {result['measured_at'][:10]}; 8 KiB made "
@@ -62,3 +67,36 @@ def _line(backend: str, name: str, figure: dict[str, float]) -> str:
         f"| {backend} | {name} | {figure['per_second']:,.0f} | "
         f"{figure['slowest']:,.0f} to {figure['fastest']:,.0f} | {figure['ratio']:.2f} |"
     )
+
+
+def _disk_line(backend: str, name: str, figure: dict[str, Any]) -> str:
+    largest = list(figure["bytes_by_table"].items())[:4]
+    return (
+        f"| {backend} | {name} | {figure['bytes_in_all']:,} | {figure['bytes_a_fact']:,} | "
+        f"{figure['of_plain_rows']:.2f} | {figure['of_one_version']:.2f} | "
+        f"{', '.join(f'{table} {size:,}' for table, size in largest)} |"
+    )
+
+
+def _size(figure: dict[str, float]) -> str:
+    return f"; at most {figure['bytes']:,} bytes" if "bytes" in figure else ""
+
+
+_TABLES: tuple[tuple[tuple[str, str], str, Callable[..., str]], ...] = (
+    (
+        (
+            "| on | what | per second | slowest to fastest round | of the baseline |",
+            "|---|---|--:|--:|--:|",
+        ),
+        "per_second",
+        _line,
+    ),
+    (
+        (
+            "| on | what | bytes | a fact | of plain rows | of one version | largest |",
+            "|---|---|--:|--:|--:|--:|---|",
+        ),
+        "bytes_in_all",
+        _disk_line,
+    ),
+)

@@ -17,7 +17,7 @@ from pathlib import Path
 if not __package__:  # run as a file, so that only the folder of this file is searched
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks import bulk, machine, report, threads, writes
+from benchmarks import bulk, disk, machine, plot, proofs, reads, report, threads, writes
 from benchmarks.places import BACKENDS, Place, places
 from benchmarks.sizes import FULL, QUICK, Sizes
 from muniment.clock import system_clock
@@ -30,6 +30,9 @@ QUESTIONS: dict[str, Question] = {
     "writes": writes.measure,
     "bulk": bulk.measure,
     "threads": threads.measure,
+    "proofs": proofs.measure,
+    "reads": reads.measure,
+    "disk": disk.measure,
 }
 """By the name of their file in `results`, in the order in which they are asked."""
 
@@ -49,6 +52,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 sys.stdout.flush()
                 answers: dict[str, object] = {place.backend: QUESTIONS[name](place, sizes)}
                 _write(asked.results / f"{name}.json", described, sizes, answers)
+    if "reads" in asked.only:
+        _draw(asked.results)
     if not asked.quick:
         report.update(_HERE / "README.md", asked.results)
     sys.stdout.write(report.tables(asked.results))
@@ -79,6 +84,13 @@ def _write(file: Path, described: object, sizes: Sizes, answers: dict[str, objec
         "backends": {**before.get("backends", {}), **answers},
     }
     file.write_text(json.dumps(written, indent=2) + "\n", encoding="utf-8")
+
+
+def _draw(results: Path) -> None:
+    """Make the picture of the reads, as they were measured last."""
+    measured = json.loads((results / "reads.json").read_text(encoding="utf-8"))
+    drawn = plot.picture(measured["backends"])
+    (results / "reads.svg").write_text(drawn, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -105,6 +105,7 @@ class FactVersion:
         metadata: The caller's own fields that came with it.
         claimed_at: When an imported statement says it was recorded elsewhere.
         restores: The version it brings back, if it does.
+        survivor: The fact that says the same, where it was merged into one.
     """
 
     fact_id: str
@@ -127,6 +128,7 @@ class FactVersion:
     metadata: Mapping[str, Json] = field(hash=False)
     claimed_at: datetime | None
     restores: int | None
+    survivor: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Unpack
 
 from muniment.api import inputs
@@ -16,9 +17,17 @@ from muniment.api.writing import WritingStore
 from muniment.domain.commands import PlaceHold
 from muniment.domain.policy import RetentionRule
 from muniment.domain.scope import Scope
+from muniment.errors import ProjectionError
+from muniment.errors.categories import Corruption
 from muniment.ledger.attesting import Attestor, InclusionProof
 from muniment.ledger.ids import new_hold_id
-from muniment.ledger.verification import FINDINGS_MAX, Finding, LedgerCheck, Progress
+from muniment.ledger.verification import (
+    FINDINGS_MAX,
+    Finding,
+    LedgerCheck,
+    Progress,
+    unreadable,
+)
 from muniment.ledger.witness import Witness
 from muniment.projections.beliefs import differences
 
@@ -330,11 +339,30 @@ class CustodialStore(WritingStore):
         )
 
     def _projections_astray(self) -> list[Finding]:
+        before = self._ledger.present().head
+        found = self._compared()
+        if found and self._ledger.present().head != before:
+            # Ledger and projection were read one after the other, and written meanwhile.
+            with self._ledger.recorder.appending():
+                found = self._compared()
+        return found
+
+    def _compared(self) -> list[Finding]:
         timeline = self._lookup.timeline
-        return [
-            Finding(position=position, kind="projection", problem=problem)
-            for position, problem in differences(timeline.fresh_rows(), timeline.rows())
-        ]
+        try:
+            return [
+                Finding(position=position, kind="projection", problem=problem)
+                for position, problem in differences(timeline.fresh_rows(), timeline.rows())
+            ]
+        except ProjectionError as error:
+            problem = f"a row that no event leads to: {error.problem}"
+            return [Finding(position=error.position, kind="projection", problem=problem)]
+        except Corruption:
+            # Its hashes were made to fit, but nobody can seal without the key.
+            found = list(islice(unreadable(self._ledger), FINDINGS_MAX))
+            if not found:
+                raise
+            return found
 
 
 def _silent(_done: int, _of: int) -> None:

@@ -24,6 +24,7 @@ from muniment.domain.events import (
 )
 from muniment.domain.scope import Scope
 from muniment.domain.subject import redactions_due
+from muniment.errors import SubjectErasedError
 from muniment.instants import moment, to_text
 from muniment.ledger.attesting import Attestor
 from muniment.ledger.codec import topic_of
@@ -66,13 +67,19 @@ class Forgetter:
 
     def erase(self, scope: Scope, origin: Origin) -> ErasureCertificate:
         """Erase a subject, now or when no hold binds it; erasing again changes nothing."""
-        if self._ledger.vault.find(scope) is None:
-            return ErasureCertificate(status=ErasureStatus.DONE)
+        subject = self._ledger.vault.find(scope)
+        if subject is None:
+            return self._nothing_left()
 
         def work(transaction: Transaction) -> None:
             self._erase(transaction, subjects.decide(EraseSubject(), transaction.state))
 
-        committed = self._transact("erase", origin, work, scope=scope)
+        try:
+            committed = self._transact("erase", origin, work, scope=scope)
+        except SubjectErasedError:
+            # Somebody else erased it meanwhile, and may not have come to the end.
+            self.resume()
+            return self.certificate(subject.ref) or self._nothing_left()
         ref = committed.subject.ref
         self.resume()
         certificate = self.certificate(ref)
@@ -100,6 +107,8 @@ class Forgetter:
         """Bind a subject, or one fact of it."""
 
         def work(transaction: Transaction) -> None:
+            if transaction.state.erased:
+                raise SubjectErasedError(str(scope))
             if command.fact_id is not None:
                 transaction.fact(command.fact_id)
             transaction.add_to_subject(subjects.decide(command, transaction.state))
@@ -130,11 +139,24 @@ class Forgetter:
 
     def resume(self) -> None:
         """Go on with everything that is announced and not done, from whatever step."""
-        for destruction in self._destructions.all():
-            if destruction.step is Step.DONE and self._is_said(destruction):
-                continue
-            if self._confirmed(destruction):
-                self._carry_out(destruction)
+        with self._destructions.turn:
+            for destruction in self._destructions.all():
+                if destruction.step is Step.DONE and self._is_said(destruction):
+                    continue
+                if self._confirmed(destruction):
+                    self._carry_out(destruction)
+
+    def _nothing_left(self) -> ErasureCertificate:
+        """Return what is said where nothing is known under the name that was given."""
+        self.resume()
+        # The name of an erased subject leads nowhere: any that is not done may be it.
+        undone = any(
+            not each.stream and each.step is not Step.DONE
+            for each in self._destructions.all()
+        )
+        return ErasureCertificate(
+            status=ErasureStatus.PARTIAL if undone else ErasureStatus.DONE
+        )
 
     def _transact(
         self,
@@ -144,6 +166,7 @@ class Forgetter:
         *,
         scope: Scope | None = None,
         fact_id: str | None = None,
+        passes_freeze: bool = False,
     ) -> Committed:
         return self._ledger.transact(
             Request(
@@ -153,7 +176,7 @@ class Forgetter:
                 fact_id=fact_id,
                 body={"action": action, "fact_id": fact_id},
                 work=work,
-                passes_freeze=action in ("place_hold", "release_hold"),
+                passes_freeze=passes_freeze or action in ("place_hold", "release_hold"),
             )
         )
 
@@ -204,19 +227,29 @@ class Forgetter:
         """Say it in a ledger that was restored from a backup made before."""
         if not destruction.stream:
             position = self._ledger.append_tombstone(destruction.subject_ref)
+        elif self._ledger.recorder.read_stream(destruction.stream):
+            position = self._redact_again(destruction)
         else:
-            subject = self._ledger.vault.subject(destruction.subject_ref)
-            if subject is None:
-                return
-            origin = Origin(reason="redacted before, said again after a restore")
-            fact_id = destruction.stream.removeprefix(FACT)
-
-            def work(transaction: Transaction) -> None:
-                if not transaction.fact(fact_id).redacted:
-                    transaction.add(fact_id, [FactRedacted()])
-
-            position = self._transact("redact", origin, work, fact_id=fact_id).position
+            # The backup is older than the fact: there is nothing to be said of it.
+            return
         self._destructions.move(destruction, Step.KEYS, position=position)
+
+    def _redact_again(self, destruction: Destruction) -> int:
+        """Say in a restored ledger that a fact was redacted; return where that stands."""
+        if self._ledger.vault.subject(destruction.subject_ref) is None:
+            return destruction.position
+        fact_id = destruction.stream.removeprefix(FACT)
+
+        def work(transaction: Transaction) -> None:
+            if not transaction.fact(fact_id).redacted:
+                transaction.add(fact_id, [FactRedacted()])
+
+        origin = Origin(reason="redacted before, said again after a restore")
+        self._transact("redact", origin, work, fact_id=fact_id, passes_freeze=True)
+        # It may have been there, elsewhere: this is not the first backup restored.
+        stamped = self._ledger.recorder.read_stream(destruction.stream)
+        topic = topic_of(FactRedacted)
+        return next(e.position for e in stamped if e.sealed.topic == topic)
 
     def _carry_out(self, destruction: Destruction) -> None:
         """Do every step that is left; each is recorded once it is done."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from muniment.api import showing
 from muniment.api.answers import DiffEntry, Fact, FactVersion, MemoryDiff, Receipt
+from muniment.domain.events import FactAsserted, FactRevised
 from muniment.domain.fact import Belief, Beliefs
 from muniment.domain.scope import Scope
 from muniment.domain.subject import SubjectState
@@ -136,10 +137,16 @@ class Lookup:
             )
         )
         said = self.ledger.mapper.opened([each.said for each in found], subject)
+        if any(_says_nothing(each) for each in said) and not self._is_known(subject):
+            # It was erased while this was read: its keys go before its rows.
+            return []
         return [
             (showing.fact(subject, event, each.row.valid), each.row)
             for event, each in zip(said, found, strict=True)
         ]
+
+    def _is_known(self, subject: Subject) -> bool:
+        return self.ledger.vault.subject(subject.ref) is not None
 
     def usable_facts(
         self,
@@ -230,6 +237,12 @@ def _turning(
 
 def _held(beliefs: Beliefs, valid_at: Instant) -> Belief | None:
     return next((each for each in beliefs if valid_at in each.valid), None)
+
+
+def _says_nothing(said: RecordedEvent) -> bool:
+    """Whether a statement cannot be read, since its key is destroyed."""
+    event = said.event
+    return isinstance(event, FactAsserted | FactRevised) and event.content is None
 
 
 def expired(row: BeliefRow, point: Point) -> bool:

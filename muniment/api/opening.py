@@ -168,24 +168,30 @@ def _check_place(url: str, *, create: bool) -> None:
     if file is None:
         return
     directory = file.parent
-    if directory.is_dir():
-        if not file.exists():
-            strange = {each.name for each in directory.iterdir()} - _ours(file)
-            if strange:
-                raise NotAStoreError(str(directory), f"it holds {min(strange)}")
-            if not create:
-                raise StoreNotFoundError(str(directory))
-        elif not file.is_file():
-            raise NotAStoreError(str(directory), f"{file.name} is not a file")
-        elif is_foreign(file, migrations.VERSION_TABLE):
-            problem = f"{file.name} holds the tables of something else"
-            raise NotAStoreError(str(directory), problem)
-    elif directory.exists():
-        raise NotAStoreError(str(directory), "it is not a directory")
-    elif not create:
-        raise StoreNotFoundError(str(directory))
-    else:
+    if not directory.exists():
+        if not create:
+            raise StoreNotFoundError(str(directory))
+        # Others may be making it at this moment, too.
         directory.mkdir(parents=True, mode=0o700, exist_ok=True)
+    if not directory.is_dir():
+        raise NotAStoreError(str(directory), "it is not a directory")
+    if file.exists():
+        _check_file(file)
+        return
+    strange = {each.name for each in directory.iterdir()} - _ours(file)
+    if strange:
+        raise NotAStoreError(str(directory), f"it holds {min(strange)}")
+    if not create:
+        raise StoreNotFoundError(str(directory))
+
+
+def _check_file(file: Path) -> None:
+    """Refuse what stands where the ledger should, and is none."""
+    if not file.is_file():
+        raise NotAStoreError(str(file.parent), f"{file.name} is not a file")
+    if is_foreign(file, migrations.VERSION_TABLE):
+        problem = f"{file.name} holds the tables of something else"
+        raise NotAStoreError(str(file.parent), problem)
 
 
 def _ours(file: Path) -> frozenset[str]:

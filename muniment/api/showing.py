@@ -99,6 +99,7 @@ def version(recorded: RecordedEvent, origins: Origins) -> FactVersion:
         restores=event.to_version
         if isinstance(event, FactRestored | FactRolledBack)
         else None,
+        survivor=event.survivor if isinstance(event, FactRetired) else None,
     )
 
 

@@ -31,6 +31,7 @@ _DIALECTS: Final = {
 
 
 _IDLE_SECONDS: Final = 5.0
+_WAL_SECONDS: Final = 10.0
 _FAILURES: Final = (
     sa.exc.OperationalError,
     sa.exc.InterfaceError,
@@ -278,8 +279,8 @@ def _set_up_sqlite(connection: Any, _record: object) -> None:
     # FULL makes a commit durable against power loss in WAL mode. secure_delete
     # overwrites what is deleted, which erasure relies on. A larger log before it is
     # folded back: one append touches eight pages, and most of them again with the next.
+    _go_to_wal(connection)
     for pragma in (
-        "journal_mode=WAL",
         "synchronous=FULL",
         "secure_delete=ON",
         "foreign_keys=ON",
@@ -288,6 +289,21 @@ def _set_up_sqlite(connection: Any, _record: object) -> None:
         "wal_autocheckpoint=8000",
     ):
         connection.execute(f"PRAGMA {pragma}").close()
+
+
+def _go_to_wal(connection: Any) -> None:
+    """Keep a log before what is written, though several make the database at once."""
+    deadline = time.monotonic() + _WAL_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode=WAL").close()
+        except sqlite3.OperationalError:
+            # The mode is changed under a lock that SQLite does not wait for.
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
+        else:
+            return
 
 
 def _note_idle(_connection: object, record: Any) -> None:

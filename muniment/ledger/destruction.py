@@ -7,6 +7,7 @@ done again. What was destroyed stays listed, so that a ledger restored from an o
 backup is purged before it opens.
 """
 
+import threading
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -59,12 +60,18 @@ class Destruction:
 
 
 class Destructions:
-    """The destructions of one ledger, in its vault."""
+    """
+    The destructions of one ledger, in its vault.
+
+    Attributes:
+        turn: Held by the thread that carries them out, so that each counts what it did.
+    """
 
     def __init__(self, engine: sa.Engine, *, ledger: str, lock_timeout: float) -> None:
         self._engine = engine
         self._ledger = ledger
         self._lock_timeout = lock_timeout
+        self.turn = threading.Lock()
 
     def announce(self, destruction: Destruction) -> None:
         """Say what will be destroyed; durable once this returns."""

@@ -8,6 +8,7 @@ import msgspec
 from eventsourcing.persistence import JSONTranscoder, Mapper, StoredEvent
 
 from muniment.domain.events import Event, FactAsserted, FactRevised, Traits
+from muniment.errors import BrokenSealError
 from muniment.ledger import codec, sealing
 from muniment.ledger.records import (
     DraftEvent,
@@ -156,7 +157,17 @@ class SealingMapper(Mapper[str]):
         if key is not None:
             place = self._place(stream, version, sealed.topic, header)
             content = sealing.unseal(key, ciphertext, place=place, shown=where)
-        return codec.decode(sealed.topic, header, content, place=where)
+        try:
+            return codec.decode(sealed.topic, header, content, place=where)
+        except (
+            msgspec.MsgspecError,
+            ArithmeticError,
+            KeyError,
+            TypeError,
+            ValueError,
+        ) as error:
+            # Once its key is gone, nothing but the tree vouches for the header.
+            raise BrokenSealError(where) from error
 
     def _place(self, stream: str, version: int, topic: str, header: bytes) -> bytes:
         return f"event/{self._ledger}/{stream}/{version}/{topic}/".encode() + header

@@ -93,7 +93,8 @@ class MemoryRecorder(LedgerRecorder):
 
     def read_transactions(self, *, after: int, limit: int) -> Sequence[TransactionRow]:
         with self._lock:
-            return self._transactions[after : after + limit]
+            first = max(after, 0)
+            return self._transactions[first : first + limit]
 
     @contextmanager
     def tree(self) -> Iterator[TreeStore]:
@@ -104,8 +105,9 @@ class MemoryRecorder(LedgerRecorder):
         self, *, after: int, limit: int
     ) -> Sequence[tuple[StampedEvent, bytes]]:
         with self._lock:
-            events = self.read(after=after, limit=limit)
-            return list(zip(events, self._tree.leaves(after, len(events)), strict=True))
+            first = max(after, 0)
+            events = self.read(after=first, limit=limit)
+            return list(zip(events, self._tree.leaves(first, len(events)), strict=True))
 
     def tree_heads(self) -> Sequence[tuple[int, str]]:
         with self._lock:

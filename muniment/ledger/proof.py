@@ -163,7 +163,7 @@ def check_consistency(first: TreeHead, second: TreeHead, path: Sequence[bytes]) 
     if not 0 <= first.size <= second.size:
         raise RefusedError(f"a tree of {first.size} cannot begin one of {second.size}")
     if first.size in (0, second.size):
-        same = first.size == 0 or first.root == second.root
+        same = first.size != second.size or first.root == second.root
         if path or not same or (first.size == 0 and first.root != EMPTY_ROOT):
             raise RefusedError(f"two trees of {first.size} differ, or too much was sent")
         return
@@ -205,17 +205,32 @@ def read_head(note: str, *, public_key: bytes) -> TreeHead:
     Raises:
         RefusedError: If the note is not as specified, or this key did not sign it.
     """
-    text, blank, signatures = note.rpartition("\n\n")
+    return _parsed_head(read_note(note, public_key=public_key))
+
+
+def read_note(note: str, *, public_key: bytes) -> str:
+    """
+    Return the text of a signed note, such as a certificate, once its signature is checked.
+
+    Args:
+        note: As published; its first line is the origin of the ledger that signed it.
+        public_key: The ledger's Ed25519 key, 32 bytes, got from elsewhere.
+
+    Raises:
+        RefusedError: If the note is not as specified, or this key did not sign it.
+    """
+    before, blank, signatures = note.rpartition("\n\n")
     if not blank or not signatures.endswith("\n"):
         raise RefusedError("a signed note has a blank line before its signatures")
-    head = _parsed_head(text + "\n")
-    wanted = key_id(head.origin, public_key)
+    text = before + "\n"
+    origin = text.partition("\n")[0]
+    wanted = key_id(origin, public_key)
     for line in signatures[:-1].split("\n"):
         mark, name, signature = _parsed_signature(line)
-        if mark and name == head.origin and signature[:_KEY_ID_BYTES] == wanted:
-            _check_signature(public_key, signature[_KEY_ID_BYTES:], head_text(head))
-            return head
-    raise RefusedError(f"no signature by the key of {head.origin}")
+        if mark and name == origin and signature[:_KEY_ID_BYTES] == wanted:
+            _check_signature(public_key, signature[_KEY_ID_BYTES:], text)
+            return text
+    raise RefusedError(f"no signature by the key of {origin}")
 
 
 def signature_line(origin: str, public_key: bytes, signature: bytes) -> str:

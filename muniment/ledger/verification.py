@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from muniment.domain.time import BEGINNING
-from muniment.errors import BrokenSealError, TamperedError
+from muniment.errors import TamperedError
+from muniment.errors.categories import Corruption
 from muniment.ledger.attesting import Attestor
 from muniment.ledger.leaves import LeafHasher, digest_of
 from muniment.ledger.ledger import Ledger
@@ -22,6 +23,7 @@ Progress = Callable[[int, int], None]
 """Told how many events of how many are checked."""
 
 _PAGE = 5_000
+_BEFORE_ALL = -(2**63)
 FINDINGS_MAX = 20
 
 
@@ -84,7 +86,7 @@ class LedgerCheck:
         self._hasher = LeafHasher(ledger.name)
         self._growing = _Growing()
         self._versions: dict[str, int] = {}
-        self._leaves: list[bytes] = []
+        self._rows_of_tiles: list[list[bytes]] = []
         self._last_tx = 0
         self._last_time: int | None = None
         self._last_position = 0
@@ -103,8 +105,9 @@ class LedgerCheck:
         yield from self._compared(heads.pop(0, ()))
         for row, events in self._transactions():
             yield from self._checked(row, events)
+            digest = digest_of(row)
             for event, leaf in events:
-                yield from self._leaf(event, leaf, row)
+                yield from self._leaf(event, leaf, digest)
                 yield from self._compared(heads.pop(self.events, ()))
             if self.events % _PAGE < len(events):
                 self._progress(self.events, size)
@@ -112,12 +115,17 @@ class LedgerCheck:
         self._progress(self.events, size)
 
     def _heads(self) -> Iterator[TreeHead | Finding]:
-        kept = [note for _, note in self._ledger.recorder.tree_heads()]
-        for note in (*kept, *self._published):
+        kept = self._ledger.recorder.tree_heads()
+        for size, note in (*kept, *((None, note) for note in self._published)):
             try:
-                yield self._attestor.read(note)
+                head = self._attestor.read(note)
             except TamperedError as error:
                 yield Finding(position=None, kind=error.kind, problem=error.problem)
+                continue
+            if size not in (None, head.size):
+                problem = f"the head of {head.size:,} is kept as that of {size:,}"
+                yield Finding(position=None, kind="tree head", problem=problem)
+            yield head
 
     def _transactions(
         self,
@@ -126,6 +134,10 @@ class LedgerCheck:
         events = self._events()
         following = next(events, None)
         for row in self._rows():
+            if following is None:
+                # Written since the last page of events was read.
+                events = self._events(after=row.first_position - 1)
+                following = next(events, None)
             mine = []
             while following is not None and following[0].position <= row.last_position:
                 mine.append(following)
@@ -138,14 +150,13 @@ class LedgerCheck:
         if rest:
             yield _NO_TRANSACTION, rest
 
-    def _events(self) -> Iterator[tuple[StampedEvent, bytes]]:
-        after = 0
+    def _events(self, after: int = _BEFORE_ALL) -> Iterator[tuple[StampedEvent, bytes]]:
         while page := self._ledger.recorder.read_with_leaves(after=after, limit=_PAGE):
             yield from page
             after = page[-1][0].position
 
     def _rows(self) -> Iterator[TransactionRow]:
-        after = 0
+        after = _BEFORE_ALL
         while page := self._ledger.recorder.read_transactions(after=after, limit=_PAGE):
             yield from page
             after = page[-1].tx_id
@@ -159,7 +170,10 @@ class LedgerCheck:
             at = events[0][0].position
             yield Finding(position=at, kind="extra", problem="no transaction has it")
             return
-        if row.tx_id != self._last_tx + 1:
+        if row.tx_id <= 0:
+            problem = f"transaction {row.tx_id} stands before the first"
+            yield Finding(position=at, kind="extra", problem=problem)
+        elif row.tx_id != self._last_tx + 1:
             problem = f"transaction {self._last_tx + 1} is gone"
             yield Finding(position=at, kind="missing", problem=problem)
         if self._last_time is not None and row.recorded_at <= self._last_time:
@@ -168,7 +182,7 @@ class LedgerCheck:
         if row.first_position != at and row.tx_id == self._last_tx + 1:
             problem = f"transaction {row.tx_id} begins at {row.first_position}"
             yield Finding(position=at, kind="order", problem=problem)
-        self._last_tx, self._last_time = row.tx_id, row.recorded_at
+        self._last_tx, self._last_time = max(row.tx_id, 0), row.recorded_at
         self._last_position = row.last_position
         yield from self._places(row, events)
 
@@ -201,34 +215,40 @@ class LedgerCheck:
         self._versions[stream] = event.sealed.originator_version
 
     def _leaf(
-        self, event: StampedEvent, stored: bytes, row: TransactionRow
+        self, event: StampedEvent, stored: bytes, transaction: bytes
     ) -> Iterator[Finding]:
-        leaf = self._hasher.leaf(event, digest_of(row))
+        leaf = self._hasher.leaf(event, transaction)
         if leaf != stored:
             yield self._altered(event)
         self.events += 1
         self._growing.add(leaf)
-        self._leaves.append(leaf)
-        if len(self._leaves) == WIDTH:
-            yield from self._tile(event.position)
-            self._leaves.clear()
+        yield from self._tiles(0, leaf)
 
-    def _tile(self, position: int) -> Iterator[Finding]:
-        number = (self.events - 1) // WIDTH
+    def _tiles(self, level: int, found: bytes) -> Iterator[Finding]:
+        """Compare the tiles that the next hash of *level* completes, from there up."""
+        if level == len(self._rows_of_tiles):
+            self._rows_of_tiles.append([])
+        row = self._rows_of_tiles[level]
+        row.append(found)
+        if len(row) < WIDTH:
+            return
+        root, span = root_of(row), WIDTH ** (level + 1)
+        number = self.events // span - 1
         with self._ledger.recorder.tree() as store:
-            tile = store.tile(0, number)
-        held = (list(tile.hashes), tile.root) if tile else None
-        if held != (self._leaves, root_of(self._leaves)):
-            problem = f"tile {number} is not the tree over its {WIDTH} events"
-            yield Finding(position=position - WIDTH + 1, kind="tree", problem=problem)
+            tile = store.tile(level, number)
+        if tile is None or (list(tile.hashes), tile.root) != (row, root):
+            problem = f"tile {number} of level {level} is not the tree over its events"
+            yield Finding(position=number * span + 1, kind="tree", problem=problem)
+        row.clear()
+        yield from self._tiles(level + 1, root)
 
     def _altered(self, event: StampedEvent) -> Finding:
         """Return what was altered: the payload, or the columns beside it."""
         subject = self._ledger.vault.subject(event.sealed.subject_ref)
         try:
             (opened,) = self._ledger.mapper.opened([event], subject)
-        except BrokenSealError:
-            kind, problem = "payload", "it does not open under its key"
+        except Corruption:
+            kind, problem = "payload", _UNREADABLE
         else:
             kind = "envelope"
             problem = f"the columns beside {opened.stream} version {opened.version} differ"
@@ -252,6 +272,21 @@ class LedgerCheck:
             yield Finding(position=None, kind="tree", problem=problem)
 
 
+def unreadable(ledger: Ledger) -> Iterator[Finding]:
+    """Yield the events whose key is there and does not open them."""
+    after = 0
+    while page := ledger.recorder.read(after=after, limit=_PAGE):
+        for event in page:
+            try:
+                ledger.mapper.opened(
+                    [event], ledger.vault.subject(event.sealed.subject_ref)
+                )
+            except Corruption:
+                yield Finding(position=event.position, kind="payload", problem=_UNREADABLE)
+        after = page[-1].position
+
+
+_UNREADABLE = "it does not open under its key"
 _NO_TRANSACTION = TransactionRow(
     tx_id=0,
     recorded_at=BEGINNING,

@@ -1,7 +1,7 @@
 """Where signed tree heads are published, so that nobody can rewrite what was signed."""
 
+import http.client
 import subprocess
-import urllib.error
 import urllib.request
 from pathlib import Path
 from typing import Protocol
@@ -100,5 +100,5 @@ class WebhookWitness:
         try:
             with urllib.request.urlopen(request, timeout=self._timeout):  # noqa: S310
                 pass
-        except (urllib.error.URLError, TimeoutError, OSError) as error:
+        except (OSError, ValueError, http.client.HTTPException) as error:
             raise WitnessUnavailableError(self._url, str(error)) from error

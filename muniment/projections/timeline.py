@@ -128,7 +128,11 @@ class SqlTimeline:
     def rows(self) -> Iterator[BeliefRow]:
         with reading(self._recorder.reading_engine) as connection:
             for row in _ALL_ROWS.run(connection, ledger=self._ledger):
-                yield _row(row)
+                try:
+                    read = _row(row)
+                except (AssertionError, ValueError) as error:
+                    raise ProjectionError("timeline", row[7], str(error)) from error
+                yield read
 
     def purge(self, subject_ref: str) -> int:
         with self._recorder.appending() as append:

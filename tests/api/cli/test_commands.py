@@ -45,6 +45,7 @@ VERSION = {
     "reason",
     "recorded_at",
     "restores",
+    "survivor",
     "session_id",
     "source",
     "source_turns",

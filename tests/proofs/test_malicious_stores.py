@@ -1,0 +1,364 @@
+"""What somebody did to the database of a store is found, and located, with its kind."""
+
+import pytest
+import sqlalchemy as sa
+
+from muniment.errors import TamperedError
+from muniment.ledger import proof
+from muniment.ledger.merkle import root_of
+from muniment.ledger.tables import tree_head
+from muniment.projections.tables import belief
+from tests.proofs.malice import EVENT, HEADS, LAST, TILE, TRANSACTION, Victim, flipped
+
+
+pytestmark = pytest.mark.slow
+
+
+def kind_at(victim: Victim, *, published: tuple[str, ...] = ()) -> tuple[int | None, str]:
+    found = victim.first(published=published)
+    return found.position, found.kind
+
+
+def copied(table: sa.Table, where: sa.ColumnElement[bool], **values: object) -> sa.Insert:
+    """Insert a row again, with other *values*."""
+    names = [column.name for column in table.columns]
+    changed = [
+        sa.bindparam(None, values[name], type_=column.type).label(name)
+        if (name := column.name) in values
+        else column
+        for column in table.columns
+    ]
+    return sa.insert(table).from_select(names, sa.select(*changed).where(where))
+
+
+def test_nothing_is_found_where_nothing_was_done(attacked: Victim) -> None:
+    found = attacked.store.verify(published=attacked.heads)
+
+    assert found.findings == ()
+    assert (found.events, found.heads) == (LAST, 2 * len(HEADS))
+
+
+@pytest.mark.parametrize("at", [0, 1, 5, -40, -1])
+def test_an_edited_payload_is_found_whichever_byte(attacked: Victim, at: int) -> None:
+    attacked.put(3, state=flipped(attacked.value(EVENT.c.state, 3), at=at))
+
+    assert kind_at(attacked) == (3, "payload")
+
+
+def test_a_payload_that_was_cut_short_is_found(attacked: Victim) -> None:
+    attacked.put(3, state=b"")
+
+    assert kind_at(attacked) == (3, "payload")
+
+
+@pytest.mark.parametrize(("one", "other"), [(2, 3), (2, 5), (6, 7)])
+def test_swapped_payloads_are_found_at_the_first(
+    attacked: Victim, one: int, other: int
+) -> None:
+    """Of two facts, of two versions of one, and of one transaction."""
+    states = [attacked.value(EVENT.c.state, position) for position in (one, other)]
+    attacked.put(one, state=states[1])
+    attacked.put(other, state=states[0])
+
+    assert kind_at(attacked) == (one, "payload")
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ({"recorded_at_us": 1}, "envelope"),
+        ({"tx_id": 2}, "envelope"),
+        ({"subject_ref": "0" * 32}, "envelope"),
+        ({"leaf": bytes(32)}, "envelope"),
+        # What a payload is sealed to: it does not open beside anything else.
+        ({"stream": "fact-other"}, "payload"),
+        ({"topic": "fact.revised.v1"}, "payload"),
+        ({"key_id": 1}, "payload"),
+        ({"version": 2}, "order"),
+    ],
+    ids=lambda given: next(iter(given)) if isinstance(given, dict) else given,
+)
+def test_an_edited_column_beside_a_payload_is_found(
+    attacked: Victim, values: dict[str, object], kind: str
+) -> None:
+    attacked.put(3, **values)
+
+    assert kind_at(attacked) == (3, kind)
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ({"action": "forget"}, "envelope"),
+        ({"subject_ref": "0" * 32}, "envelope"),
+        ({"idempotency_tag": bytes(16)}, "envelope"),
+        ({"request_tag": bytes(16)}, "envelope"),
+        ({"header": b"\x01"}, "envelope"),
+        ({"recorded_at_us": 1}, "order"),
+        ({"first_position": 2}, "order"),
+        ({"last_position": 2}, "order"),
+        ({"tx_id": 99}, "missing"),
+    ],
+    ids=lambda given: next(iter(given)) if isinstance(given, dict) else given,
+)
+def test_an_edited_transaction_is_found_at_its_first_event(
+    attacked: Victim, values: dict[str, object], kind: str
+) -> None:
+    attacked.run(sa.update(TRANSACTION).where(TRANSACTION.c.tx_id == 3).values(**values))
+
+    assert 3 in {each.position for each in attacked.store.verify().findings[:2]}
+    assert kind in {each.kind for each in attacked.store.verify().findings[:2]}
+
+
+def test_two_events_in_each_others_place_are_found(attacked: Victim) -> None:
+    for place, other in ((2, -2), (3, 2), (-2, 3)):
+        attacked.put(place, position=other)
+
+    assert kind_at(attacked) == (2, "envelope")
+
+
+def test_two_transactions_in_each_others_time_are_found(attacked: Victim) -> None:
+    with attacked.backend.sql() as connection:
+        times = list(
+            connection.execute(
+                sa.select(EVENT.c.recorded_at_us).order_by(EVENT.c.position).limit(3)
+            ).scalars()
+        )
+    for tx_id, time in ((2, -1), (3, times[1]), (2, times[2])):
+        row = sa.update(TRANSACTION).where(TRANSACTION.c.tx_id == tx_id)
+        attacked.run(row.values(recorded_at_us=time))
+        attacked.put(tx_id, recorded_at_us=time)
+
+    found = attacked.store.verify().findings
+
+    assert (found[0].position, found[0].kind) == (2, "envelope")
+    assert (3, "order") in {(each.position, each.kind) for each in found}
+
+
+@pytest.mark.parametrize("position", [1, 3, 6, 7, 100, LAST])
+def test_a_removed_event_is_missing(attacked: Victim, position: int) -> None:
+    attacked.run(sa.delete(EVENT).where(EVENT.c.position == position))
+
+    assert kind_at(attacked) == (position, "missing")
+
+
+def test_a_removed_transaction_is_missing_with_its_events(attacked: Victim) -> None:
+    attacked.run(
+        sa.delete(EVENT).where(EVENT.c.tx_id == 3),
+        sa.delete(TRANSACTION).where(TRANSACTION.c.tx_id == 3),
+    )
+
+    assert kind_at(attacked) == (3, "missing")
+
+
+def test_a_removed_event_whose_gap_was_closed_is_found(attacked: Victim) -> None:
+    attacked.run(
+        sa.delete(EVENT).where(EVENT.c.position == 6),
+        sa.update(TRANSACTION).where(TRANSACTION.c.tx_id == 6).values(last_position=6),
+        sa.update(TRANSACTION)
+        .where(TRANSACTION.c.tx_id == 7)
+        .values(first_position=7, last_position=LAST - 1),
+    )
+    for position in range(7, LAST + 1):
+        attacked.put(position, position=position - 1)
+    attacked.hash_again()
+
+    assert kind_at(attacked) == (7, "tree head")
+
+
+def test_an_event_that_no_transaction_has_is_extra(attacked: Victim) -> None:
+    where = EVENT.c.position == 4
+    attacked.run(copied(EVENT, where, position=LAST + 1, tx_id=99, stream="fact-x"))
+
+    assert kind_at(attacked) == (LAST + 1, "extra")
+
+
+def test_an_event_before_the_first_is_extra(attacked: Victim) -> None:
+    attacked.run(copied(EVENT, EVENT.c.position == 4, position=0, stream="fact-x"))
+
+    assert kind_at(attacked) == (0, "extra")
+
+
+def test_an_added_event_with_transaction_and_hashes_to_fit_does_not_open(
+    attacked: Victim,
+) -> None:
+    last = LAST + 1
+    attacked.run(
+        copied(
+            TRANSACTION,
+            TRANSACTION.c.tx_id == 4,
+            tx_id=8,
+            recorded_at_us=2**60,
+            first_position=last,
+            last_position=last,
+        ),
+        copied(
+            EVENT,
+            EVENT.c.position == 4,
+            position=last,
+            tx_id=8,
+            recorded_at_us=2**60,
+            stream="fact-x",
+        ),
+    )
+    attacked.hash_again()
+
+    assert kind_at(attacked) == (last, "payload")
+
+
+@pytest.mark.parametrize("left", [0, 5, 7])
+def test_a_tail_that_was_cut_off_is_truncated(attacked: Victim, left: int) -> None:
+    attacked.run(
+        sa.delete(EVENT).where(EVENT.c.position > left),
+        sa.delete(TRANSACTION).where(TRANSACTION.c.last_position > left),
+        sa.delete(belief).where(belief.c.position > left),
+        sa.delete(TILE),
+    )
+
+    assert kind_at(attacked) == (left + 1, "truncated")
+    with pytest.raises(TamperedError, match=f"truncated at position {left}"):
+        attacked.store.tree_head()
+
+
+def test_a_tail_cut_off_with_its_heads_is_truncated_against_a_published_one(
+    attacked: Victim,
+) -> None:
+    attacked.run(
+        sa.delete(EVENT).where(EVENT.c.position > 5),
+        sa.delete(TRANSACTION).where(TRANSACTION.c.last_position > 5),
+        sa.delete(belief).where(belief.c.position > 5),
+        sa.delete(TILE),
+        sa.delete(tree_head).where(tree_head.c.size > 5),
+    )
+
+    assert attacked.store.verify().findings == (), "nobody inside can know"
+    assert kind_at(attacked, published=attacked.heads) == (6, "truncated")
+
+
+def test_a_history_forked_between_two_heads_is_not_what_the_later_one_signed(
+    attacked: Victim,
+) -> None:
+    attacked.put(6, state=flipped(attacked.value(EVENT.c.state, 6)))
+    attacked.hash_again()
+
+    found = attacked.store.verify().findings
+
+    assert [(each.position, each.kind) for each in found] == [
+        (7, "tree head"),
+        (LAST, "tree head"),
+    ]
+
+
+def test_a_forked_history_is_never_signed(attacked: Victim) -> None:
+    attacked.put(6, state=flipped(attacked.value(EVENT.c.state, 6)))
+    attacked.hash_again()
+    attacked.store.remember("goes on", user_id="u")
+
+    with pytest.raises(TamperedError, match="does not continue the head signed at 267"):
+        attacked.store.tree_head()
+    with pytest.raises(TamperedError, match="does not continue"):
+        attacked.store.prove(1)
+
+
+def test_a_payload_with_hashes_to_fit_does_not_open_where_no_head_is(
+    attacked: Victim,
+) -> None:
+    attacked.put(6, state=flipped(attacked.value(EVENT.c.state, 6)))
+    attacked.hash_again()
+    attacked.run(sa.delete(tree_head))
+
+    assert kind_at(attacked) == (6, "payload")
+    assert kind_at(attacked, published=attacked.heads) == (7, "tree head")
+
+
+def test_an_edited_row_of_a_projection_is_found_at_the_event_it_rests_on(
+    attacked: Victim,
+) -> None:
+    for change in ({"importance": 0.987}, {"status": "ended"}, {"valid_from_us": 5}):
+        with attacked.restored():
+            attacked.run(sa.update(belief).where(belief.c.position == 4).values(change))
+            assert kind_at(attacked) == (4, "projection")
+
+
+def test_a_removed_row_of_a_projection_is_found(attacked: Victim) -> None:
+    attacked.run(sa.delete(belief).where(belief.c.position == 5))
+
+    assert kind_at(attacked) == (5, "projection")
+
+
+def test_an_added_row_of_a_projection_is_found(attacked: Victim) -> None:
+    attacked.run(copied(belief, belief.c.position == 6, fact_id="other"))
+
+    found = attacked.first()
+
+    assert (found.position, found.kind) == (6, "projection")
+    assert "fact other, version 1, does not follow" in found.problem
+
+
+@pytest.mark.parametrize("column", ["root", "hashes"])
+def test_an_edited_tile_is_found(attacked: Victim, column: str) -> None:
+    with attacked.backend.sql() as connection:
+        held = bytes(connection.execute(sa.select(TILE.c[column])).scalar_one())
+    attacked.run(sa.update(TILE).values({column: flipped(held)}))
+
+    assert kind_at(attacked) == (1, "tree")
+
+
+def test_a_removed_tile_is_found(attacked: Victim) -> None:
+    attacked.run(sa.delete(TILE))
+
+    assert kind_at(attacked) == (1, "tree")
+
+
+def test_a_tile_that_is_not_complete_yet_is_found(attacked: Victim) -> None:
+    hashes = [bytes(32)] * 256
+    attacked.run(
+        copied(
+            TILE,
+            sa.true(),
+            number=1,
+            root=root_of(hashes),
+            hashes=b"".join(hashes),
+        )
+    )
+
+    assert kind_at(attacked) == (None, "tree")
+
+
+def test_a_head_that_was_edited_or_kept_at_another_size_is_found(attacked: Victim) -> None:
+    of_seven = sa.update(tree_head).where(tree_head.c.size == 7)
+    for change in (
+        of_seven.values(note=attacked.heads[1].replace("\n7\n", "\n6\n")),
+        of_seven.values(note=""),
+        of_seven.values(size=6),
+    ):
+        with attacked.restored():
+            attacked.run(change)
+            assert kind_at(attacked) == (None, "tree head")
+
+
+def test_a_published_head_of_somebody_else_is_not_taken_for_ours(attacked: Victim) -> None:
+    other = attacked.heads[0].replace("muniment/", "other/")
+
+    assert kind_at(attacked, published=(other,)) == (None, "tree head")
+
+
+def test_the_first_twenty_findings_are_enough(attacked: Victim) -> None:
+    attacked.run(sa.update(EVENT).values(leaf=bytes(32)))
+
+    found = attacked.store.verify().findings
+
+    assert [each.position for each in found] == list(range(1, 21))
+
+
+def test_a_proof_of_an_edited_event_is_refused_by_whoever_checks_it(
+    attacked: Victim,
+) -> None:
+    attacked.put(3, state=flipped(attacked.value(EVENT.c.state, 3)))
+
+    proven = attacked.store.prove(3)
+
+    index, path, note = proof.read_proof(proven.text)
+    head = proof.read_head(note, public_key=attacked.store.public_key)
+    with pytest.raises(proof.RefusedError, match="leaf 2 does not lead to the root"):
+        proof.check_inclusion(proof.leaf_hash(proven.envelope.packed()), index, path, head)

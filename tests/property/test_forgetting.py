@@ -1,0 +1,302 @@
+"""
+A store forgets what it is asked to, keeps what is held, and brings nothing back.
+
+After each step every memory is what the model says, now and at recorded times before,
+the ledger verifies, and no key that was destroyed is found in any file.
+"""
+
+import shutil
+from collections.abc import Callable
+from copy import deepcopy
+from itertools import count
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+
+from muniment import MemoryStore, RetentionRule
+from muniment.api.certificates import ErasureStatus
+from muniment.domain.time import Instant
+from muniment.errors import UnknownFactError
+from muniment.instants import moment
+from tests.forgetting.conftest import Sharing
+from tests.forgetting.traces import Backup, said, traces, wrapped_keys
+from tests.property.forgotten import FactModel, ForgettingModel, MemoryModel
+from tests.stores import MEMORY, POSTGRESQL, SECOND, SQLITE, Backend, SettableClock
+
+
+USERS = ("ann", "bob")
+OLD = RetentionRule(older_than_us=20 * SECOND)
+EXAMPLES = {MEMORY: 1 / 6, SQLITE: 1 / 15, POSTGRESQL: 1 / 40}
+"""How many of the profile's examples are run at each place."""
+STEPS_MAX = 15
+
+users = st.sampled_from(USERS)
+picks = st.integers(0, 5)
+
+
+class ForgettingMachine(RuleBasedStateMachine):
+    """A store at *place*, whose durable parts outlive its process."""
+
+    def __init__(self, place: Backend) -> None:
+        super().__init__()
+        self.place = place
+        self.clock = SettableClock()
+        self.model = ForgettingModel({each: MemoryModel() for each in USERS})
+        self.forgotten: list[str] = []
+        self.backup: tuple[Backup, ForgettingModel] | None = None
+        self.destroyed: set[bytes] = set()
+        self.numbers = count()
+        self.open()
+
+    def open(self) -> None:
+        self.store = MemoryStore.open(self.place.settings(), clock=self.clock)
+
+    def teardown(self) -> None:
+        self.store.close()
+
+    @property
+    def is_durable(self) -> bool:
+        return self.place.kind != MEMORY
+
+    @property
+    def facts(self) -> list[tuple[str, str]]:
+        return [
+            (user_id, fact_id)
+            for user_id, memory in self.model.users.items()
+            for fact_id in memory.facts
+        ]
+
+    @property
+    def holds(self) -> list[tuple[str, str]]:
+        return [
+            (user_id, hold_id)
+            for user_id, memory in self.model.users.items()
+            for hold_id in memory.holds
+        ]
+
+    def tick(self) -> int:
+        """Let a second pass; return the time at which something is written now."""
+        self.clock.now += SECOND
+        self.model.times.append(self.clock.now)
+        return self.clock.now
+
+    def picked(self, pick: int) -> tuple[str, str]:
+        return self.facts[pick % len(self.facts)]
+
+    @rule(user_id=users)
+    def remember(self, user_id: str) -> None:
+        now, content = self.tick(), f"CANARY {next(self.numbers)}"
+        fact = self.store.remember(content, user_id=user_id)
+        self.model.users[user_id].facts[fact.fact_id] = FactModel([(now, content)])
+
+    @precondition(lambda self: self.facts)
+    @rule(pick=picks)
+    def update_or_retire(self, pick: int) -> None:
+        user_id, fact_id = self.picked(pick)
+        fact = self.model.users[user_id].facts[fact_id]
+        if fact.content is None:
+            return
+        number = next(self.numbers)
+        now, content = self.tick(), f"CANARY {number}" if number % 3 else None
+        if content is None:
+            self.store.forget(fact_id)
+        else:
+            self.store.update(fact_id, content=content)
+        fact.said.append((now, content))
+
+    @precondition(lambda self: self.facts)
+    @rule(pick=picks)
+    def redact(self, pick: int) -> None:
+        user_id, fact_id = self.picked(pick)
+        now = self.tick()
+        with Destroying(self):
+            receipt = self.store.forget(fact_id, mode="redact")
+        gone = fact_id in self.model.redacted
+        asked = fact_id in self.model.users[user_id].deferred
+        deferred = self.model.redact(user_id, fact_id, now)
+        assert receipt.deferred == (deferred and not asked and not gone)
+
+    @precondition(lambda self: self.facts)
+    @rule(pick=picks)
+    def erase(self, pick: int) -> None:
+        user_id, _ = self.picked(pick)
+        self.tick()
+        facts = list(self.model.users[user_id].facts)
+        with Destroying(self):
+            certificate = self.store.erase(user_id=user_id, reason="asked")
+        deferred = self.model.erase(user_id)
+        expected = ErasureStatus.DEFERRED if deferred else ErasureStatus.DONE
+        assert certificate.status is expected
+        self.forgotten += [] if deferred else facts
+
+    @precondition(lambda self: self.facts and len(self.holds) < 3)
+    @rule(pick=picks, whole=st.booleans())
+    def hold(self, pick: int, *, whole: bool) -> None:
+        user_id, fact_id = self.picked(pick)
+        self.tick()
+        name, bound = f"h-{next(self.numbers)}", None if whole else fact_id
+        self.store.place_hold(
+            user_id=user_id, fact_id=bound, matter="CANARY case", hold_id=name
+        )
+        self.model.users[user_id].holds[name] = bound
+
+    @precondition(lambda self: self.holds)
+    @rule(pick=picks)
+    def release(self, pick: int) -> None:
+        user_id, hold_id = self.holds[pick % len(self.holds)]
+        now, facts = self.tick(), list(self.model.users[user_id].facts)
+        life = self.model.users[user_id].life
+        with Destroying(self):
+            self.store.release_hold(hold_id, user_id=user_id)
+        self.model.release(user_id, hold_id, now)
+        if (user_id, life) in self.model.erased:
+            self.forgotten += facts
+
+    @precondition(lambda self: self.facts)
+    @rule(later=st.sampled_from([5, 19, 20, 40]))
+    def retain(self, later: int) -> None:
+        self.clock.now += later * SECOND
+        now, due = self.tick(), set()
+        for memory in self.model.users.values():
+            for fact_id, fact in memory.facts.items():
+                is_old = now - fact.said[-1][0] >= 20 * SECOND
+                if fact.content is not None and is_old and not memory.is_held(fact_id):
+                    due.add(fact_id)
+                    fact.said.append((now, None))
+        receipts = self.store.retain([OLD])
+        assert {each for receipt in receipts for each in receipt.fact_ids} == due
+        # Each subject has a transaction of its own, a microsecond after the one before.
+        self.clock.now += SECOND
+        self.model.times[-1] = self.clock.now
+
+    @precondition(lambda self: self.is_durable)
+    @rule(reopen=st.booleans())
+    def maintain(self, *, reopen: bool) -> None:
+        if reopen:
+            self.store.close()
+            self.open()
+        else:
+            self.store.rotate_key()
+
+    @rule()
+    def rebuild(self) -> None:
+        before = list(self.store._lookup.timeline.rows())
+        self.store.rebuild()
+        assert list(self.store._lookup.timeline.rows()) == before
+
+    @precondition(lambda self: self.is_durable and self.facts)
+    @rule()
+    def back_up(self) -> None:
+        file = self.place.directory.with_name("backup.db")
+        self.backup = Backup.of(self.place, file), deepcopy(self.model)
+
+    @precondition(lambda self: self.backup is not None)
+    @rule()
+    def restore(self) -> None:
+        assert self.backup is not None
+        self.store.close()
+        backup, model = self.backup
+        self.clock.now += SECOND
+        self.model = self.model.restored(deepcopy(model), self.clock.now)
+        backup.restore()
+        self.open()
+
+    @invariant()
+    def every_memory_is_as_the_model_says(self) -> None:
+        for user_id, memory in self.model.users.items():
+            assert said(self.store, user_id=user_id) == memory.in_use()
+            for fact_id, fact in memory.facts.items():
+                history = self.store.get_fact_history(fact_id)
+                told = [e.content for e in history if e.kind in ("asserted", "revised")]
+                contents = [content for _, content in fact.said if content is not None]
+                is_redacted = fact.redacted_at is not None
+                assert told == ([None] * len(told) if is_redacted else contents)
+                assert (history.versions[-1].kind == "redacted") == is_redacted
+
+    @invariant()
+    def every_memory_was_as_the_model_says(self) -> None:
+        for at in {*self.model.times[-3:], *self.model.times[:1]}:
+            for user_id, memory in self.model.users.items():
+                known = self.store.get_memory_as_of(
+                    user_id=user_id, timestamp=moment(Instant(at))
+                )
+                found = sorted((each.content for each in known), key=str)
+                assert found == memory.at(at)
+
+    @invariant()
+    def nothing_of_the_erased_is_left(self) -> None:
+        for fact_id in self.forgotten:
+            with pytest.raises(UnknownFactError):
+                self.store.get_fact_history(fact_id)
+        if self.is_durable:
+            keys = self.destroyed if self.place.kind == SQLITE else ()
+            assert traces(self.place, "CANARY", *keys) == []
+        assert not self.store.verify().findings
+
+
+class Destroying:
+    """Notes which of the wrapped keys that were in the vault are not there any more."""
+
+    def __init__(self, machine: ForgettingMachine) -> None:
+        self._machine = machine
+        self._before: set[bytes] = set()
+
+    def __enter__(self) -> None:
+        self._before = self._keys()
+
+    def __exit__(self, *_: object) -> None:
+        self._machine.destroyed |= self._before - self._keys()
+
+    def _keys(self) -> set[bytes]:
+        machine = self._machine
+        return set(wrapped_keys(machine.place)) if machine.is_durable else set()
+
+
+def run(kind: str, place: Callable[[], Backend]) -> None:
+    class Machine(ForgettingMachine):
+        def __init__(self) -> None:
+            super().__init__(place())
+
+    run_state_machine_as_test(
+        Machine,
+        settings=settings(
+            max_examples=max(3, round(settings().max_examples * EXAMPLES[kind])),
+            stateful_step_count=STEPS_MAX,
+            deadline=None,
+        ),
+    )
+
+
+def test_a_store_in_memory_forgets_as_the_model_does(tmp_path: Path) -> None:
+    run(MEMORY, lambda: Backend(MEMORY, "memory://", tmp_path))
+
+
+def test_a_store_in_a_directory_forgets_as_the_model_does(tmp_path: Path) -> None:
+    directory = tmp_path / "store"
+
+    def place() -> Backend:
+        shutil.rmtree(directory, ignore_errors=True)
+        return Backend(SQLITE, f"sqlite:///{directory / 'ledger.db'}", directory)
+
+    run(SQLITE, place)
+
+
+def test_a_store_on_postgresql_forgets_as_the_model_does(
+    postgres_database: str, tmp_path: Path
+) -> None:
+    numbers = count()
+
+    def place() -> Backend:
+        name = f"ledger-{next(numbers)}"
+        return Sharing(POSTGRESQL, postgres_database, tmp_path / "store", name)
+
+    run(POSTGRESQL, place)
