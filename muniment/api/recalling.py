@@ -10,6 +10,7 @@ from muniment.ledger.database import sqlite_file
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.memory_recorder import MemoryRecorder
 from muniment.ledger.sql_recorder import SqlRecorder
+from muniment.ledger.vault import Vault
 from muniment.projections.beliefs import Timeline
 from muniment.projections.catch_up import Makers, Sources
 from muniment.projections.generations import MemoryGenerations, SqlGenerations
@@ -23,6 +24,7 @@ from muniment.projections.ports import (
 )
 from muniment.projections.turns import Turn, always, turns_of
 from muniment.projections.upkeep import Upkeep
+from muniment.projections.uses import repeats_in
 from muniment.projections.vectors import SqlVersionVectors
 from muniment.recall.documents import Documents
 from muniment.recall.embedders import HashingEmbedder, LocalEmbedder
@@ -103,10 +105,13 @@ def open_recall(settings: Settings, ledger: Ledger, timeline: Timeline) -> Recal
         EmbedderUnavailableError: If the size of an embedding server's vectors is not
             known, and it does not answer.
     """
-    vectors, generations, turn = _kept(settings, ledger)
+    recorder = ledger.recorder
+    assert isinstance(recorder, SqlRecorder | MemoryRecorder), "there are two kinds"
+    vectors, generations, turn = _kept(settings, recorder, ledger.vault)
     embedder = configured_embedder(settings, generations)
     meaning = Meaning(vectors, generations, embedder, former=_local(), lexicon=LEXICON.name)
-    documents = Documents(ledger, timeline)
+    documents = Documents(ledger, timeline, kept_max=settings.search_memory)
+    ledger.vault.destructions.on_destroyed = documents.clear
     tuning = Tuning(
         half_life_days=settings.half_life_days,
         half_lives=settings.half_lives,
@@ -123,7 +128,11 @@ def open_recall(settings: Settings, ledger: Ledger, timeline: Timeline) -> Recal
     ledger.on_append = upkeep.wake
     return Recall(
         searcher=Searcher(
-            documents, meaning, tuning, Preselection(upkeep, meaning, LEXICON)
+            documents,
+            meaning,
+            tuning,
+            Preselection(upkeep, meaning, LEXICON),
+            repeats_in(recorder),
         ),
         meaning=meaning,
         documents=documents,
@@ -212,12 +221,12 @@ def _server(settings: Settings) -> EmbeddingServer:
     )
 
 
-def _kept(settings: Settings, ledger: Ledger) -> tuple[VersionVectors, Generations, Turn]:
-    recorder = ledger.recorder
+def _kept(
+    settings: Settings, recorder: SqlRecorder | MemoryRecorder, vault: Vault
+) -> tuple[VersionVectors, Generations, Turn]:
     if isinstance(recorder, MemoryRecorder):
-        return MemoryVersionVectors(ledger.vault), MemoryGenerations(recorder), always
-    assert isinstance(recorder, SqlRecorder), "there are two kinds of recorder"
-    vectors = SqlVersionVectors(recorder, ledger.vault, lock_timeout=settings.lock_timeout)
+        return MemoryVersionVectors(vault), MemoryGenerations(recorder), always
+    vectors = SqlVersionVectors(recorder, vault, lock_timeout=settings.lock_timeout)
     on_server = recorder.engine.dialect.name == "postgresql"
     return vectors, SqlGenerations(recorder), turns_of(recorder) if on_server else always
 

@@ -8,7 +8,7 @@ backup is purged before it opens.
 """
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -65,6 +65,7 @@ class Destructions:
 
     Attributes:
         turn: Held by the thread that carries them out, so that each counts what it did.
+        on_destroyed: Called by that thread, once keys are destroyed.
     """
 
     def __init__(self, engine: sa.Engine, *, ledger: str, lock_timeout: float) -> None:
@@ -72,6 +73,7 @@ class Destructions:
         self._ledger = ledger
         self._lock_timeout = lock_timeout
         self.turn = threading.Lock()
+        self.on_destroyed: Callable[[], None] = lambda: None
 
     def announce(self, destruction: Destruction) -> None:
         """Say what will be destroyed; durable once this returns."""
@@ -99,6 +101,7 @@ class Destructions:
                 sa.update(tables.vault).values(epoch=tables.vault.c.epoch + 1)
             )
             self._move(connection, destruction, Step.KEYS)
+        self.on_destroyed()
         return int(gone)
 
     def move(self, destruction: Destruction, step: Step, **values: str | int) -> None:

@@ -98,7 +98,7 @@ class SqlRecorder(LedgerRecorder):
     ) -> Sequence[StampedEvent]:
         last = _NO_END if until is None else until
         with reading(self.reading_engine) as connection:
-            rows = statements.READ_SUBJECT.rows(
+            rows = statements.READ_SUBJECT[connection.dialect.name].rows(
                 connection,
                 ledger=self.ledger,
                 subject_ref=subject_ref,
@@ -282,10 +282,11 @@ class _SqlAppend:
         return None if row is None else _transaction(row)
 
     def subject_moved_at(self, subject_ref: str) -> int:
-        row = statements.MOVED_AT.first(
+        row = statements.MOVED_AT[self.connection.dialect.name].first(
             self.connection,
             ledger=self._ledger,
             subject_ref=subject_ref,
+            after=0,
             but=SUBJECT + subject_ref,
         )
         return int(row[0] or 0) if row else 0

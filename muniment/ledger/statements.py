@@ -1,5 +1,7 @@
 """The statements of the ledger in SQL, on SQLAlchemy Core."""
 
+from typing import Any
+
 import sqlalchemy as sa
 
 from muniment.ledger import tables
@@ -80,21 +82,41 @@ READ_STREAM = Prepared(
     .where(_event.ledger == _LEDGER, _event.stream == sa.bindparam("stream", type_=sa.Text))
     .order_by(_event.version)
 )
-READ_SUBJECT = Prepared(
+
+
+def of_subject(query: sa.Select[Any]) -> dict[str, Prepared]:
+    """
+    Return by dialect *query* of the events of one subject past a position.
+
+    SQLite takes the index by subject only where that holds all that is asked for, and
+    looks at every event of the ledger otherwise: so it is asked for positions first.
+    """
+    named = tables.event.alias("named")
+    positions = sa.select(named.c.position).where(*_past(named))
+    return {
+        "sqlite": Prepared(
+            query.where(_event.ledger == _LEDGER, _event.position.in_(positions))
+        ),
+        "postgresql": Prepared(query.where(*_past(tables.event))),
+    }
+
+
+def _past(events: sa.FromClause) -> list[sa.ColumnElement[bool]]:
+    return [
+        events.c.ledger == _LEDGER,
+        events.c.subject_ref == sa.bindparam("subject_ref", type_=sa.Text),
+        events.c.position > sa.bindparam("after", type_=sa.BigInteger),
+    ]
+
+
+READ_SUBJECT = of_subject(
     sa.select(*EVENT_COLUMNS)
-    .where(
-        _event.ledger == _LEDGER,
-        _event.subject_ref == sa.bindparam("subject_ref", type_=sa.Text),
-        _event.position > sa.bindparam("after", type_=sa.BigInteger),
-        _event.position <= sa.bindparam("until", type_=sa.BigInteger),
-    )
+    .where(_event.position <= sa.bindparam("until", type_=sa.BigInteger))
     .order_by(_event.position)
 )
-MOVED_AT = Prepared(
+MOVED_AT = of_subject(
     sa.select(sa.func.max(_event.position)).where(
-        _event.ledger == _LEDGER,
-        _event.subject_ref == sa.bindparam("subject_ref", type_=sa.Text),
-        _event.stream != sa.bindparam("but", type_=sa.Text),
+        _event.stream != sa.bindparam("but", type_=sa.Text)
     )
 )
 NEW_TRANSACTION = Prepared(sa.insert(tables.transaction))

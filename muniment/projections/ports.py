@@ -76,6 +76,20 @@ class Embedder(Protocol):
         """
 
 
+class Uses(Protocol):
+    """How often facts were of use. Safe to use from many threads."""
+
+    def uses(
+        self, subject_ref: str, fact_ids: Sequence[str], *, recorded_at: Instant
+    ) -> Mapping[str, int]:
+        """
+        Return how often each of *fact_ids* was of use up to *recorded_at*.
+
+        The answer for a time is the same for ever after. One that never was of use may
+        be left out.
+        """
+
+
 class Lexicon(Protocol):
     """
     Cuts texts into weighted terms. Pure: the same text always gives the same terms.

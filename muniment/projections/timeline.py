@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import sqlalchemy as sa
 
 from muniment.domain.events import Status, Traits
-from muniment.domain.time import FOREVER, AsOf, Period
+from muniment.domain.time import FOREVER, AsOf, Instant, Period
 from muniment.errors import ProjectionError
 from muniment.ledger import tables as ledger_tables
 from muniment.ledger.bulk import insert_rows
@@ -89,6 +89,12 @@ class SqlTimeline:
                 valid_at=as_of.valid_at,
             )
         return None if row is None else _believed(row)
+
+    def moved(self, subject_ref: str, *, after: Instant, limit: int) -> list[BeliefRow]:
+        key = {"ledger": self._ledger, "subject_ref": subject_ref}
+        with reading(self._recorder.reading_engine) as connection:
+            rows = _MOVED.rows(connection, **key, after=after, most=limit)
+        return [_row(row) for row in rows]
 
     def of_facts(self, fact_ids: Sequence[str]) -> Sequence[BeliefRow]:
         found: list[BeliefRow] = []
@@ -320,6 +326,17 @@ _OF_FACT = Prepared(
 )
 _OF_FACTS = sa.select(*_ROW_COLUMNS).where(
     _c.ledger == _text("ledger"), _c.fact_id.in_(sa.bindparam("fact_ids", expanding=True))
+)
+_MOVED = Prepared(
+    sa.select(*_ROW_COLUMNS)
+    .where(
+        _c.ledger == _text("ledger"),
+        _c.subject_ref == _text("subject_ref"),
+        _c.recorded_to_us > _int("after"),
+        (_c.recorded_from_us > _int("after"))
+        | (_c.recorded_to_us < sa.literal_column(str(FOREVER))),
+    )
+    .limit(_int("most"))
 )
 _REPEATED = (
     sa.select(_c.content_tag, _c.fact_id)

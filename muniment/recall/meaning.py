@@ -16,6 +16,7 @@ from muniment.projections.ports import (
     Vector,
     VersionVectors,
 )
+from muniment.projections.vectors import as_bytes
 from muniment.recall.documents import Document, statements
 
 
@@ -171,7 +172,8 @@ def _products(asked: Vector, vectors: Sequence[Vector]) -> Sequence[float]:
         return [sum(map(mul, asked, each)) for each in vectors]
     import numpy as np  # noqa: PLC0415 - comes with the embedders that need it
 
-    matrix = np.array(vectors, dtype=np.float32)
+    packed = b"".join(map(as_bytes, vectors))
+    matrix = np.frombuffer(packed, dtype="<f4").reshape(len(vectors), -1)
     # Row by row, not as one product: how BLAS adds up depends on how many rows there are,
     # and the same search must give the same score whatever else is believed.
     products: list[float] = (
