@@ -17,7 +17,7 @@ from muniment.instants import Time, moment, to_instant
 from muniment.projections.catch_up import Makers
 from muniment.projections.reconcile import Difference
 from muniment.projections.upkeep import Progress
-from muniment.recall.search import Filters, Question, Ranked
+from muniment.recall.questions import Filters, Question, Ranked
 from muniment.recall.tokens import terms
 from muniment.settings import Settings
 
@@ -45,6 +45,9 @@ class Narrowing(TypedDict, total=False):
         until: Only what holds from before then.
         recent_turns: What was said just before, at most 20 turns, oldest first, by which
             the question is widened.
+        min_position: What must be known at least, such as the ``position`` of a receipt;
+            all that is recorded if left out. With less, a subject with very many facts
+            is answered for while its index is still behind.
     """
 
     category: Names | None
@@ -54,6 +57,7 @@ class Narrowing(TypedDict, total=False):
     since: Time | None
     until: Time | None
     recent_turns: Sequence[str]
+    min_position: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +69,7 @@ class Asked:
     filters: Filters
     recent: tuple[str, ...]
     is_current: bool
+    min_position: int | None
     limit: int
     explain: bool
 
@@ -115,6 +120,7 @@ class SearchingStore(ReadingStore):
 
         Raises:
             FutureAsOfError: If *as_of* has not come.
+            InvalidValueError: If nothing was recorded at *min_position* by then.
         """
         limit_of_text = self._settings.content_limit
         asked = Asked(
@@ -123,6 +129,7 @@ class SearchingStore(ReadingStore):
             filters=_filters(narrow, min_confidence),
             recent=_turns(narrow.get("recent_turns", ()), limit=limit_of_text),
             is_current=as_of is None,
+            min_position=_position(narrow.get("min_position")),
             limit=inputs.count("limit", limit, least=1, most=LIMIT_MAX),
             explain=inputs.flag("explain", explain),
         )
@@ -190,13 +197,22 @@ class SearchingStore(ReadingStore):
         return self._recall.upkeep.progress()
 
     def _answered(self, asked: Asked, point: Point) -> SearchHits:
+        required = asked.min_position
+        if required is not None and required > point.position:
+            expected = f"at most {point.position}, the last position known there"
+            raise InvalidValueError("min_position", required, expected)
         found = [self._ledger.vault.find(each) for each in asked.scopes]
+        subjects = [each for each in found if each is not None]
+        hidden: frozenset[str] = frozenset()
+        if asked.is_current:
+            subjects, hidden = self._lookup.usable(subjects)
         answer = self._recall.searcher.search(
             Question(
                 text=asked.text,
-                position=point.position,
+                position=point.position if required is None else required,
                 is_current=asked.is_current,
-                subjects=[each for each in found if each is not None],
+                subjects=subjects,
+                hidden=hidden,
                 as_of=point.as_of,
                 asked_at=point.asked_at,
                 filters=asked.filters,
@@ -236,6 +252,12 @@ def _filters(narrow: Narrowing, min_confidence: float | None) -> Filters:
         min_confidence=_share("min_confidence", min_confidence),
         since=inputs.time_or_none(narrow.get("since")),
         until=inputs.time_or_none(narrow.get("until")),
+    )
+
+
+def _position(value: object) -> int | None:
+    return (
+        None if value is None else inputs.count("min_position", value, least=0, most=2**62)
     )
 
 

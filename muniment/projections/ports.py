@@ -159,6 +159,8 @@ class Within:
         attributes: Only of these; ``None`` for any.
         statuses: Only of these; ``None`` for any.
         min_confidence: At least; ``None`` for any.
+        since: Began to hold then or later, at a time that is known; ``None`` for any.
+        until: Began to hold before then, likewise.
     """
 
     subject_refs: tuple[str, ...]
@@ -168,6 +170,8 @@ class Within:
     attributes: tuple[str, ...] | None = None
     statuses: tuple[Status, ...] | None = None
     min_confidence: float | None = None
+    since: Instant | None = None
+    until: Instant | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,7 +21,7 @@ from muniment.ledger.vault import Subject
 from muniment.projections.batches import Statement
 from muniment.projections.beliefs import BeliefQuery, BeliefRow, Timeline
 from muniment.projections.ports import Said, Vector
-from muniment.recall.tokens import normal, terms
+from muniment.recall.tokens import forget_words, normal, terms
 
 
 KEPT_MAX: Final = 100_000
@@ -248,6 +248,7 @@ class Documents:
             self._sizes.clear()
             self._count = 0
             self._epoch = epoch
+        forget_words()
 
 
 def statements(documents: Iterable[Document]) -> list[Statement]:

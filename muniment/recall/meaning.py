@@ -87,9 +87,22 @@ class Meaning:
         self.embedder = embedder
 
     def nearness(
-        self, question: str, documents: Sequence[Document], recorded_at: Instant
+        self,
+        question: str,
+        documents: Sequence[Document],
+        recorded_at: Instant,
+        *,
+        known: tuple[str, Vector] | None = None,
     ) -> Nearness:
-        """Return how near *documents* are to *question*, as of *recorded_at*."""
+        """
+        Return how near *documents* are to *question*, as of *recorded_at*.
+
+        Args:
+            question: Its text.
+            documents: To be compared.
+            recorded_at: By the model in use then.
+            known: A model, and the vector of *question* by it, if it was asked already.
+        """
         model = self._in_use(recorded_at).model
         if not model:
             return _unserved("no embedder is set", model)
@@ -99,7 +112,8 @@ class Meaning:
         if not documents:
             return Nearness(cosines=[], unserved=None, model=model)
         try:
-            asked = embedder.query(question)
+            is_known = known is not None and known[0] == model
+            asked = known[1] if known and is_known else embedder.query(question)
         except EmbedderUnavailableError as error:
             return _unserved(error.problem, model)
         self._fetch(embedder, documents)

@@ -2,18 +2,18 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Final
 
 from muniment.domain.events import Status
-from muniment.domain.time import BEGINNING, AsOf, Instant
+from muniment.domain.time import BEGINNING, Instant
 from muniment.ledger.vault import Subject
 from muniment.projections.ports import Uses
 from muniment.recall import legs, ranking
 from muniment.recall.documents import Document, Documents
 from muniment.recall.meaning import Meaning, Nearness
 from muniment.recall.preselection import FactOf, Preselected, Preselection, Sought
+from muniment.recall.questions import Answer, Filters, Question, Ranked
 from muniment.recall.tokens import asked, terms
 
 
@@ -63,93 +63,6 @@ class Tuning:
     synonyms: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Filters:
-    """
-    What may be returned; a field that is ``None`` does not bind.
-
-    Attributes:
-        statuses: Others do not even weigh in.
-        since: Holds from then or later; what began at a time nobody said is left out.
-        until: Holds from before then; likewise.
-    """
-
-    statuses: tuple[str, ...]
-    categories: tuple[str, ...] | None = None
-    attributes: tuple[str, ...] | None = None
-    sources: tuple[str, ...] | None = None
-    min_confidence: float | None = None
-    since: Instant | None = None
-    until: Instant | None = None
-
-    @property
-    def narrows(self) -> bool:
-        """Whether any but the status binds."""
-        labels = (self.categories, self.attributes, self.sources)
-        numbers = (self.min_confidence, self.since, self.until)
-        return any(each is not None for each in (*labels, *numbers))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """
-    What is asked, of whom, at which point.
-
-    Attributes:
-        subjects: Searched together.
-        asked_at: The recorded time that was asked for.
-        recent: What was said just before, by which the question is widened.
-        position: Of the last event known at *as_of*.
-        is_current: Whether that is now, so that the current facts can be asked.
-        limit: At most so many.
-        hidden: Facts that are stored and not to be used.
-    """
-
-    text: str
-    position: int
-    is_current: bool
-    subjects: Sequence[Subject]
-    as_of: AsOf
-    asked_at: Instant
-    filters: Filters
-    recent: Sequence[str]
-    limit: int
-    hidden: AbstractSet[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ranked:
-    """
-    A belief that answers, and why it stands where it does.
-
-    Attributes:
-        ranks: By leg, its rank there.
-        scores: By leg, its score there.
-        factors: What the fused score was multiplied with, by reason.
-    """
-
-    document: Document
-    score: float
-    ranks: Mapping[str, int]
-    scores: Mapping[str, float]
-    factors: Mapping[str, float]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """
-    What was found.
-
-    Attributes:
-        unserved: By leg, why it could not be served, or not for all.
-        model: The embedding model that was asked; empty for none.
-    """
-
-    hits: Sequence[Ranked]
-    unserved: Mapping[str, str]
-    model: str
-
-
 class Searcher:
     """
     Ranks what subjects believe, now or then, by one code path.
@@ -174,6 +87,13 @@ class Searcher:
     def search(self, question: Question) -> Answer:
         """Return at most *limit* beliefs that answer, best first, ties by fact id."""
         chosen = self._preselected(question)
+        answer = self._ranked(question, chosen)
+        if chosen and not chosen.is_all and len(answer.hits) < question.limit:
+            # Too many of those it found may not be shown; there are others.
+            return self._ranked(question, None)
+        return answer
+
+    def _ranked(self, question: Question, chosen: Preselected | None) -> Answer:
         usable = {Status(each) for each in question.filters.statuses}
         documents = [
             each
@@ -182,7 +102,12 @@ class Searcher:
             if each.row.traits.status in usable and each.row.fact_id not in question.hidden
         ]
         asked_with = "\n".join((*question.recent, question.text))
-        nearness = self._meaning.nearness(asked_with, documents, question.asked_at)
+        nearness = self._meaning.nearness(
+            asked_with,
+            documents,
+            question.asked_at,
+            known=chosen.asked if chosen else None,
+        )
         scores = self._scores(question, documents, nearness)
         if chosen is not None:
             # How rare a term is among so few says nothing; the engine knows it of all.
@@ -195,19 +120,23 @@ class Searcher:
     def _preselected(self, question: Question) -> Preselected | None:
         """Return what the engine finds, where there are too many to rank every one."""
         filters = question.filters
-        if not question.is_current or not question.subjects:
+        # What a fact came from is sealed, so the engine cannot know it.
+        if not question.is_current or not question.subjects or filters.sources:
             return None
         return self._preselection.of(
             Sought(
                 text="\n".join((*question.recent, question.text)),
                 subject_refs=tuple(each.ref for each in question.subjects),
                 position=question.position,
+                limit=question.limit,
                 valid_at=question.as_of.valid_at,
                 expired_at=question.asked_at,
                 statuses=filters.statuses,
                 categories=filters.categories,
                 attributes=filters.attributes,
                 min_confidence=filters.min_confidence,
+                since=filters.since,
+                until=filters.until,
             )
         )
 
