@@ -15,8 +15,8 @@ from muniment.domain.scope import Scope
 from muniment.errors import InvalidScopeError, InvalidValueError
 from muniment.instants import Time, moment, to_instant
 from muniment.projections.catch_up import Makers
+from muniment.projections.progress import Progress
 from muniment.projections.reconcile import Difference
-from muniment.projections.upkeep import Progress
 from muniment.recall.questions import Filters, Question, Ranked
 from muniment.recall.tokens import terms
 from muniment.settings import Settings

@@ -341,6 +341,12 @@ class VersionVectors(Protocol):
     def count_pending(self, model: str) -> int:
         """Return how many versions have no vector yet."""
 
+    def count(self, subject_ref: str) -> int:
+        """Return how many versions of a subject are kept, pending or not, of any model."""
+
+    def scrub(self) -> bool:
+        """Overwrite what was forgotten; whether no trace of it is left in our files."""
+
     def forget(self, subject_ref: str, fact_ids: Sequence[str] | None = None) -> None:
         """Keep nothing of these facts of a subject, or of all of them, of any model."""
 

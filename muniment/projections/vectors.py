@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from muniment.ledger import sealing
-from muniment.ledger.database import reading, writing
+from muniment.ledger.database import reading, scrub, writing
 from muniment.ledger.prepared import Prepared, Row
 from muniment.ledger.sql_recorder import SqlRecorder
 from muniment.ledger.vault import Subject, Vault
@@ -104,6 +104,14 @@ class SqlVersionVectors:
         with reading(self._recorder.reading_engine) as connection:
             row = _COUNT_PENDING.first(connection, ledger=self._ledger, model=model)
         return int(row[0]) if row else 0
+
+    def count(self, subject_ref: str) -> int:
+        with reading(self._recorder.reading_engine) as connection:
+            row = _COUNT.first(connection, ledger=self._ledger, subject_ref=subject_ref)
+        return int(row[0]) if row else 0
+
+    def scrub(self) -> bool:
+        return scrub(self._recorder.engine, (version_vector.name,))
 
     def forget(self, subject_ref: str, fact_ids: Sequence[str] | None = None) -> None:
         key = {"this_ledger": self._ledger, "this_subject": subject_ref}
@@ -273,6 +281,10 @@ _COUNT_PENDING = Prepared(
     sa.select(sa.func.count())
     .select_from(version_vector)
     .where(_LEDGER, _MODEL, _c.state.is_(None))
+)
+
+_COUNT = Prepared(
+    sa.select(sa.func.count()).select_from(version_vector).where(_LEDGER, _SUBJECT)
 )
 
 

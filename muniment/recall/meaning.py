@@ -1,6 +1,6 @@
 """How near a question is in meaning, by the vectors of the model that was in use then."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import util
 from operator import mul
@@ -55,7 +55,7 @@ class Meaning:
         vectors: Of versions.
         generations: Which model was in use when.
         embedder: As configured; ``None`` for none.
-        former: Other embedders that can be asked, for searches as of their time.
+        former: Gives the embedder of a generation of before, if it can be asked still.
         lexicon: Name of the lexicon in use.
     """
 
@@ -65,16 +65,16 @@ class Meaning:
         generations: Generations,
         embedder: Embedder | None,
         *,
-        former: Sequence[Embedder] = (),
+        former: Callable[[Generation], Embedder | None] = lambda _generation: None,
         lexicon: str,
     ) -> None:
         self._vectors = vectors
         self._generations = generations
         self._lexicon = lexicon
         self.embedder = embedder
-        self._embedders = {each.name: each for each in former}
-        if embedder is not None:
-            self._embedders[embedder.name] = embedder
+        self._former = former
+        self._embedders: dict[str, Embedder] = {}
+        self.know(embedder)
 
     def know(self, embedder: Embedder | None) -> None:
         """Ask *embedder*, too, wherever its model was in use, or will be."""
@@ -103,10 +103,11 @@ class Meaning:
             recorded_at: By the model in use then.
             known: A model, and the vector of *question* by it, if it was asked already.
         """
-        model = self._in_use(recorded_at).model
+        generation = self._in_use(recorded_at)
+        model = generation.model
         if not model:
             return _unserved("no embedder is set", model)
-        embedder = self._embedders.get(model)
+        embedder = self._embedder_of(generation)
         if embedder is None:
             return _unserved(f"the model of then, {model}, is not configured", model)
         if not documents:
@@ -115,7 +116,9 @@ class Meaning:
             is_known = known is not None and known[0] == model
             asked = known[1] if known and is_known else embedder.query(question)
         except EmbedderUnavailableError as error:
-            return _unserved(error.problem, model)
+            own = self.embedder is not None and self.embedder.name == model
+            whose = "" if own else f"the model of then, {model}, does not answer: "
+            return _unserved(f"{whose}{error.problem}", model)
         self._fetch(embedder, documents)
         cosines = _cosines(asked, [each.opened.vectors.get(model) for each in documents])
         missing = sum(each is None for each in cosines)
@@ -132,6 +135,13 @@ class Meaning:
             return None if embedder is None else embedder.query(question)
         except EmbedderUnavailableError:
             return None
+
+    def _embedder_of(self, generation: Generation) -> Embedder | None:
+        found = self._embedders.get(generation.model)
+        if found is None:
+            found = self._former(generation)
+            self.know(found)
+        return found
 
     def _in_use(self, recorded_at: Instant) -> Generation:
         found = self._generations.at(recorded_at)
