@@ -8,7 +8,7 @@ visible in the order in which they were given out, and a reader never sees a gap
 
 import hashlib
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 
 import psycopg
@@ -98,7 +98,7 @@ class SqlRecorder(LedgerRecorder):
     ) -> Sequence[StampedEvent]:
         last = _NO_END if until is None else until
         with reading(self.reading_engine) as connection:
-            rows = statements.READ_SUBJECT[connection.dialect.name].rows(
+            rows = statements.READ_SUBJECT.rows(
                 connection,
                 ledger=self.ledger,
                 subject_ref=subject_ref,
@@ -107,17 +107,21 @@ class SqlRecorder(LedgerRecorder):
             )
         return [stamped(row) for row in rows]
 
-    def transactions(
-        self, *, first: int, last: int, subject_ref: str
-    ) -> Sequence[TransactionRow]:
+    def transactions(self, numbers: Collection[int]) -> Sequence[TransactionRow]:
+        wanted = sorted(set(numbers))
         with reading(self.reading_engine) as connection:
-            rows = statements.TRANSACTIONS.rows(
-                connection,
-                ledger=self.ledger,
-                first=first,
-                last=last,
-                subject_ref=subject_ref,
-            )
+            if connection.dialect.name == "postgresql":
+                rows = statements.TRANSACTIONS.rows(
+                    connection, ledger=self.ledger, numbers=wanted
+                )
+            else:
+                rows = [
+                    row
+                    for each in wanted
+                    for row in statements.TRANSACTION.rows(
+                        connection, ledger=self.ledger, tx_id=each
+                    )
+                ]
         return [_transaction(row) for row in rows]
 
     def transaction(self, tx_id: int) -> TransactionRow | None:
@@ -282,11 +286,10 @@ class _SqlAppend:
         return None if row is None else _transaction(row)
 
     def subject_moved_at(self, subject_ref: str) -> int:
-        row = statements.MOVED_AT[self.connection.dialect.name].first(
+        row = statements.MOVED_AT.first(
             self.connection,
             ledger=self._ledger,
             subject_ref=subject_ref,
-            after=0,
             but=SUBJECT + subject_ref,
         )
         return int(row[0] or 0) if row else 0
@@ -346,8 +349,7 @@ def _event_row(event: StampedEvent) -> tuple[object, ...]:
 
 
 def _transaction(row: Row) -> TransactionRow:
-    names = TransactionRow.__dataclass_fields__
-    return TransactionRow(**dict(zip(names, row, strict=True)))
+    return TransactionRow(**dict(zip(TransactionRow.__struct_fields__, row, strict=True)))
 
 
 def _lock_key(ledger: str) -> int:

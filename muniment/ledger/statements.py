@@ -1,8 +1,7 @@
 """The statements of the ledger in SQL, on SQLAlchemy Core."""
 
-from typing import Any
-
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql
 
 from muniment.ledger import tables
 from muniment.ledger.prepared import Prepared
@@ -82,41 +81,21 @@ READ_STREAM = Prepared(
     .where(_event.ledger == _LEDGER, _event.stream == sa.bindparam("stream", type_=sa.Text))
     .order_by(_event.version)
 )
-
-
-def of_subject(query: sa.Select[Any]) -> dict[str, Prepared]:
-    """
-    Return by dialect *query* of the events of one subject past a position.
-
-    SQLite takes the index by subject only where that holds all that is asked for, and
-    looks at every event of the ledger otherwise: so it is asked for positions first.
-    """
-    named = tables.event.alias("named")
-    positions = sa.select(named.c.position).where(*_past(named))
-    return {
-        "sqlite": Prepared(
-            query.where(_event.ledger == _LEDGER, _event.position.in_(positions))
-        ),
-        "postgresql": Prepared(query.where(*_past(tables.event))),
-    }
-
-
-def _past(events: sa.FromClause) -> list[sa.ColumnElement[bool]]:
-    return [
-        events.c.ledger == _LEDGER,
-        events.c.subject_ref == sa.bindparam("subject_ref", type_=sa.Text),
-        events.c.position > sa.bindparam("after", type_=sa.BigInteger),
-    ]
-
-
-READ_SUBJECT = of_subject(
+READ_SUBJECT = Prepared(
     sa.select(*EVENT_COLUMNS)
-    .where(_event.position <= sa.bindparam("until", type_=sa.BigInteger))
+    .where(
+        _event.ledger == _LEDGER,
+        _event.subject_ref == sa.bindparam("subject_ref", type_=sa.Text),
+        _event.position > sa.bindparam("after", type_=sa.BigInteger),
+        _event.position <= sa.bindparam("until", type_=sa.BigInteger),
+    )
     .order_by(_event.position)
 )
-MOVED_AT = of_subject(
+MOVED_AT = Prepared(
     sa.select(sa.func.max(_event.position)).where(
-        _event.stream != sa.bindparam("but", type_=sa.Text)
+        _event.ledger == _LEDGER,
+        _event.subject_ref == sa.bindparam("subject_ref", type_=sa.Text),
+        _event.stream != sa.bindparam("but", type_=sa.Text),
     )
 )
 NEW_TRANSACTION = Prepared(sa.insert(tables.transaction))
@@ -129,12 +108,13 @@ TRANSACTIONS = Prepared(
     sa.select(*_TX_COLUMNS)
     .where(
         _tx.ledger == _LEDGER,
-        _tx.subject_ref == sa.bindparam("subject_ref", type_=sa.Text),
-        _tx.tx_id >= sa.bindparam("first", type_=sa.BigInteger),
-        _tx.tx_id <= sa.bindparam("last", type_=sa.BigInteger),
+        _tx.tx_id
+        == sa.any_(sa.bindparam("numbers", type_=postgresql.ARRAY(sa.BigInteger))),
     )
     .order_by(_tx.tx_id)
 )
+"""For PostgreSQL alone, where each statement is a round trip."""
+
 REQUEST = Prepared(
     sa.select(*_TX_COLUMNS).where(
         _tx.ledger == _LEDGER,

@@ -18,9 +18,9 @@ from muniment.ledger import tables
 from muniment.ledger.codec import topic_of
 from muniment.ledger.database import reading
 from muniment.ledger.memory_recorder import MemoryRecorder
+from muniment.ledger.prepared import Prepared
 from muniment.ledger.records import FACT
 from muniment.ledger.sql_recorder import SqlRecorder
-from muniment.ledger.statements import of_subject
 
 
 _SUBJECTS_MAX: Final = 20_000
@@ -96,9 +96,7 @@ def repeats_in(recorder: SqlRecorder | MemoryRecorder) -> Repeats:
 
 def _in_sql(recorder: SqlRecorder, ref: str, after: int) -> Iterable[Happened]:
     with reading(recorder.reading_engine) as connection:
-        rows = _TAIL[connection.dialect.name].rows(
-            connection, ledger=recorder.ledger, subject_ref=ref, after=after
-        )
+        rows = _TAIL.rows(connection, ledger=recorder.ledger, subject_ref=ref, after=after)
     return [Happened(*row) for row in rows]
 
 
@@ -110,6 +108,12 @@ def _in_memory(recorder: MemoryRecorder, ref: str, after: int) -> Iterable[Happe
 
 
 _e = tables.event.c
-_TAIL = of_subject(
-    sa.select(_e.position, _e.recorded_at_us, _e.stream, _e.topic).order_by(_e.position)
+_TAIL = Prepared(
+    sa.select(_e.position, _e.recorded_at_us, _e.stream, _e.topic)
+    .where(
+        _e.ledger == sa.bindparam("ledger", type_=sa.Text),
+        _e.subject_ref == sa.bindparam("subject_ref", type_=sa.Text),
+        _e.position > sa.bindparam("after", type_=sa.BigInteger),
+    )
+    .order_by(_e.position)
 )
