@@ -63,6 +63,7 @@ class Recall:
     meaning: Meaning
     documents: Documents
     vectors: VersionVectors
+    generations: Generations
     upkeep: Upkeep
     has_engine: bool
 
@@ -138,11 +139,6 @@ def open_recall(settings: Settings, ledger: Ledger, timeline: Timeline) -> Recal
     )
     documents = Documents(ledger, timeline, kept_max=settings.search_memory)
     ledger.vault.destructions.on_destroyed = documents.clear
-    tuning = Tuning(
-        half_life_days=settings.half_life_days,
-        half_lives=settings.half_lives,
-        synonyms=settings.synonyms,
-    )
     take_engine, has_engine = _engine(settings, ledger)
     upkeep = Upkeep(
         Sources(ledger=ledger, timeline=timeline, vectors=vectors),
@@ -156,15 +152,24 @@ def open_recall(settings: Settings, ledger: Ledger, timeline: Timeline) -> Recal
         searcher=Searcher(
             documents,
             meaning,
-            tuning,
+            _tuning(settings),
             Preselection(upkeep, meaning, LEXICON),
             repeats_in(recorder),
         ),
         meaning=meaning,
         documents=documents,
         vectors=vectors,
+        generations=generations,
         upkeep=upkeep,
         has_engine=has_engine,
+    )
+
+
+def _tuning(settings: Settings) -> Tuning:
+    return Tuning(
+        half_life_days=settings.half_life_days,
+        half_lives=settings.half_lives,
+        synonyms=settings.synonyms,
     )
 
 
@@ -190,6 +195,8 @@ def embedder_in_use(settings: Settings, generation: Generation) -> Embedder | No
     A model of an embedding server is asked of the server that *settings* name, if any.
     """
     match generation.model:
+        case _ if settings.embedder == "none":
+            return None
         case "":
             return None
         case embedders.LOCAL_NAME:

@@ -2,21 +2,18 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 from muniment.api import inputs, showing
 from muniment.api.found import LegRank, SearchHit, SearchHits
 from muniment.api.lookup import Point
 from muniment.api.reading import ReadingStore
-from muniment.api.recalling import LEXICON, Recall, embedder_of
+from muniment.api.recalling import Recall
 from muniment.api.verbs import verb
 from muniment.domain.events import Status
 from muniment.domain.scope import Scope
 from muniment.errors import InvalidScopeError, InvalidValueError
 from muniment.instants import Time, moment, to_instant
-from muniment.projections.catch_up import Makers
-from muniment.projections.progress import Progress
-from muniment.projections.reconcile import Difference
 from muniment.recall.questions import Filters, Question, Ranked
 from muniment.recall.tokens import terms
 from muniment.settings import Settings
@@ -25,8 +22,6 @@ from muniment.settings import Settings
 LIMIT_MAX = 1_000
 RECENT_MAX = 20
 SCOPES_MAX = 100
-
-_EMBEDDERS = ("local", "openai", "hashing", "none")
 
 Names = str | Sequence[str]
 """One name, or several of which one is enough."""
@@ -102,15 +97,14 @@ class SearchingStore(ReadingStore):
         """
         Return what is believed that answers *query*, best first.
 
-        As of a time before, it ranks what was believed then with the embedding model of
-        then; the same for ever after. What is retired, ended, expired or not yet relied
-        on is in no answer.
+        As of a time before, it ranks what was believed then as it was ranked then. What
+        is retired, ended, expired, not relied on, or waits to be forgotten is left out.
 
         Args:
             query: Words, a question, or the id of a fact.
             user_id: Whose memory; or *scope*; or *scopes*.
             scope: Whose memory.
-            scopes: Several to search together, up to 100; each fact says whose it is.
+            scopes: Several to search together, up to 100.
             limit: 1 to 1,000.
             as_of: What was known then; now if left out.
             valid_at: About this time; *as_of* itself if left out.
@@ -122,12 +116,12 @@ class SearchingStore(ReadingStore):
             FutureAsOfError: If *as_of* has not come.
             InvalidValueError: If nothing was recorded at *min_position* by then.
         """
-        limit_of_text = self._settings.content_limit
+        longest = self._settings.content_limit
         asked = Asked(
-            text=_text(query, limit=limit_of_text),
+            text=_text(query, limit=longest),
             scopes=_scopes(user_id, scope, scopes),
             filters=_filters(narrow, min_confidence),
-            recent=_turns(narrow.get("recent_turns", ()), limit=limit_of_text),
+            recent=_turns(narrow.get("recent_turns", ()), limit=longest),
             is_current=as_of is None,
             min_position=_position(narrow.get("min_position")),
             limit=inputs.count("limit", limit, least=1, most=LIMIT_MAX),
@@ -137,64 +131,6 @@ class SearchingStore(ReadingStore):
         if as_of is None and self._recall.has_engine and self._settings.upkeep:
             self._recall.upkeep.start()
         return hits
-
-    def reindex(
-        self, *, embedder: Literal["local", "openai", "hashing", "none"] | None = None
-    ) -> Progress:
-        """
-        Embed every version anew, and use that from now on; reads and writes go on.
-
-        Searches as of a time before go on with the vectors of then. Where another
-        embedder is named, the settings of the next start have to name it, too.
-
-        Args:
-            embedder: Which from now on, with the settings' ``embedding_…``; the one in
-                use if left out.
-
-        Raises:
-            IndexUnavailableError: If another process holds the engine, or reindexes.
-            EmbedderUnavailableError: If an embedding server does not answer.
-        """
-        recall = self._recall
-        chosen = recall.meaning.embedder
-        if embedder is not None:
-            if embedder not in _EMBEDDERS:
-                expected = f"one of {', '.join(_EMBEDDERS)}"
-                raise InvalidValueError("embedder", embedder, expected)
-            update = {"embedder": embedder}
-            chosen = embedder_of(self._settings.model_copy(update=update))
-        # Before: the new model is in use from the moment the rebuild ends.
-        recall.meaning.know(chosen)
-        recall.upkeep.rebuild(Makers(embedder=chosen, lexicon=LEXICON))
-        recall.meaning.use(chosen)
-        return recall.upkeep.progress()
-
-    def catch_up(self) -> Progress:
-        """
-        Embed and index all there is now, in this thread; return how far that came.
-
-        What keeps it from going on is in the answer, not raised: nothing is lost, and
-        searches go on without.
-        """
-        self._recall.upkeep.tend()
-        return self._recall.upkeep.progress()
-
-    def reconcile(self, *, mend: bool = False) -> tuple[Difference, ...]:
-        """
-        Return what the index of current facts holds otherwise than the ledger says.
-
-        Args:
-            mend: Put it right, too.
-
-        Raises:
-            IndexUnavailableError: If this process cannot have the engine.
-        """
-        self._recall.upkeep.tend()
-        return tuple(self._recall.upkeep.reconcile(mend=mend))
-
-    def index_progress(self) -> Progress:
-        """Return how far the index of current facts is, and what keeps it."""
-        return self._recall.upkeep.progress()
 
     def _answered(self, asked: Asked, point: Point) -> SearchHits:
         required = asked.min_position

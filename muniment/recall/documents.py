@@ -106,7 +106,7 @@ class Documents:
         self._kept: OrderedDict[str, _Kept] = OrderedDict()
         self._sizes: dict[str, int] = {}
         self._count = 0
-        self._epoch = ledger.vault.epoch()
+        self._epoch: int | None = None
 
     def of(self, subject: Subject, as_of: AsOf, *, expired_at: Instant) -> list[Document]:
         """
@@ -140,7 +140,7 @@ class Documents:
 
     def clear(self) -> None:
         """Keep nothing in memory."""
-        self._drop(self._ledger.vault.epoch())
+        self._drop(None)
 
     def _while_readable(
         self, subject: Subject, read: Callable[[Subject, int], list[Document]]
@@ -149,6 +149,9 @@ class Documents:
         whose: Subject | None = subject
         while whose is not None:
             epoch = self._epoch
+            if epoch is None:
+                epoch = self._ledger.vault.epoch()
+                self._drop(epoch)
             documents = read(whose, epoch)
             now = self._ledger.vault.epoch()
             if now == epoch:
@@ -242,7 +245,7 @@ class Documents:
                 oldest, _ = self._kept.popitem(last=False)
                 self._count -= self._sizes.pop(oldest)
 
-    def _drop(self, epoch: int) -> None:
+    def _drop(self, epoch: int | None) -> None:
         with self._lock:
             self._kept.clear()
             self._sizes.clear()
