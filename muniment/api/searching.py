@@ -127,10 +127,7 @@ class SearchingStore(ReadingStore):
             limit=inputs.count("limit", limit, least=1, most=LIMIT_MAX),
             explain=inputs.flag("explain", explain),
         )
-        hits = self._answered(asked, self._point(as_of, valid_at))
-        if as_of is None and self._recall.has_engine and self._settings.upkeep:
-            self._recall.upkeep.start()
-        return hits
+        return self._answered(asked, self._point(as_of, valid_at))
 
     def _answered(self, asked: Asked, point: Point) -> SearchHits:
         required = asked.min_position
@@ -156,6 +153,8 @@ class SearchingStore(ReadingStore):
                 limit=asked.limit,
             )
         )
+        if asked.is_current and self._recall.has_engine and self._settings.upkeep:
+            self._recall.upkeep.start()
         return SearchHits(
             items=tuple(_hit(each, explain=asked.explain) for each in answer.hits),
             position=point.position,

@@ -1,5 +1,6 @@
 """Commands that find facts, and keep the index they are found by."""
 
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
@@ -10,16 +11,10 @@ from muniment.api.cli.options import Whose
 from muniment.api.cli.place import Place
 
 
-_NARROWING = "Narrowing"
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Narrowing:
+    """What a search is narrowed by, and widened with: see `muniment.api.searching`."""
 
-
-def search(
-    query: Annotated[
-        str, typer.Argument(metavar="QUERY", help="Words, a question, or a fact's id.")
-    ],
-    whose: Whose,
-    at: Place,
-    *,
     scope: Annotated[
         list[str] | None,
         typer.Option(
@@ -27,7 +22,104 @@ def search(
             help="Also this memory, such as team:eng. May be repeated.",
             rich_help_panel="Whose",
         ),
-    ] = None,
+    ] = None
+    category: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Only of this category. May be repeated.",
+            rich_help_panel="Narrowing",
+        ),
+    ] = None
+    attribute: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Only of this attribute. May be repeated.",
+            rich_help_panel="Narrowing",
+        ),
+    ] = None
+    source: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Only from this source. May be repeated.",
+            rich_help_panel="Narrowing",
+        ),
+    ] = None
+    status: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Only of this status; active if left out. May be repeated.",
+            rich_help_panel="Narrowing",
+        ),
+    ] = None
+    since: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Only what holds from then or later.",
+            rich_help_panel="Narrowing",
+        ),
+    ] = None
+    until: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Only what holds from before then.",
+            rich_help_panel="Narrowing",
+        ),
+    ] = None
+    min_confidence: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Only if at least that sure, 0 to 1.",
+            rich_help_panel="Narrowing",
+        ),
+    ] = None
+    recent_turn: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TEXT",
+            help="What was said just before, oldest first. May be repeated.",
+            rich_help_panel="Narrowing",
+        ),
+    ] = None
+    min_position: Annotated[
+        int | None,
+        typer.Option(
+            metavar="POSITION",
+            help="What must be known at least; all that is recorded if left out.",
+            rich_help_panel="Narrowing",
+        ),
+    ] = None
+
+    @property
+    def given(self) -> Any:  # noqa: ANN401 - fields of a TypedDict
+        """The fields given, by the names of the store."""
+        named = {
+            "category": self.category,
+            "attribute": self.attribute,
+            "source": self.source,
+            "status": self.status,
+            "since": self.since,
+            "until": self.until,
+            "recent_turns": self.recent_turn,
+            "min_position": self.min_position,
+        }
+        return {name: value for name, value in named.items() if value is not None}
+
+
+def search(
+    query: Annotated[
+        str, typer.Argument(metavar="QUERY", help="Words, a question, or a fact's id.")
+    ],
+    whose: Whose,
+    narrowing: Narrowing,
+    at: Place,
+    *,
     as_of: Annotated[
         str | None,
         typer.Option(metavar="TIME", help="What was known then; now if left out."),
@@ -40,78 +132,6 @@ def search(
     explain: Annotated[
         bool, typer.Option("--explain", help="Say where each leg puts each fact.")
     ] = False,
-    category: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Only of this category. May be repeated.",
-            rich_help_panel=_NARROWING,
-        ),
-    ] = None,
-    attribute: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Only of this attribute. May be repeated.",
-            rich_help_panel=_NARROWING,
-        ),
-    ] = None,
-    source: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Only from this source. May be repeated.",
-            rich_help_panel=_NARROWING,
-        ),
-    ] = None,
-    status: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Only of this status; active if left out. May be repeated.",
-            rich_help_panel=_NARROWING,
-        ),
-    ] = None,
-    since: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIME",
-            help="Only what holds from then or later.",
-            rich_help_panel=_NARROWING,
-        ),
-    ] = None,
-    until: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIME",
-            help="Only what holds from before then.",
-            rich_help_panel=_NARROWING,
-        ),
-    ] = None,
-    min_confidence: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SHARE",
-            help="Only if at least that sure, 0 to 1.",
-            rich_help_panel=_NARROWING,
-        ),
-    ] = None,
-    recent_turn: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="TEXT",
-            help="What was said just before, oldest first. May be repeated.",
-            rich_help_panel=_NARROWING,
-        ),
-    ] = None,
-    min_position: Annotated[
-        int | None,
-        typer.Option(
-            metavar="POSITION",
-            help="What must be known at least; all that is recorded if left out.",
-            rich_help_panel=_NARROWING,
-        ),
-    ] = None,
 ) -> None:
     """
     Find what answers a question, by words and by meaning, best first.
@@ -122,30 +142,19 @@ def search(
     What could not be served is said on standard error, and in the answer as unserved:
     without an embedder, for example, facts are found by their words alone.
     """
-    names: dict[str, Any] = {
-        "category": category,
-        "attribute": attribute,
-        "source": source,
-        "status": status,
-        "since": since,
-        "until": until,
-        "recent_turns": recent_turn,
-        "min_position": min_position,
-    }
-    narrow: Any = {name: value for name, value in names.items() if value is not None}
-    only_scopes = whose.named == 0 and scope
+    only_scopes = whose.named == 0 and narrowing.scope
     # A command ends at once: it is not the one to keep the index.
     with at.opened(upkeep=False) as store:
         hits = store.search(
             query,
             scope=None if only_scopes else whose.scope,
-            scopes=scope,
+            scopes=narrowing.scope,
             limit=limit,
             as_of=as_of,
             valid_at=valid_at,
-            min_confidence=min_confidence,
+            min_confidence=narrowing.min_confidence,
             explain=explain,
-            **narrow,
+            **narrowing.given,
         )
     at.answer(hits)
     for leg, why in hits.unserved.items():
