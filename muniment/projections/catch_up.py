@@ -124,6 +124,8 @@ class CatchUp:
         vectors = self._embed(batch.statements)
         self._forget(batch)
         self._apply(batch.touched, batch.prefix, batch.statements, vectors)
+        if batch.erased or batch.redacted:
+            self.facts.scrub()
         self.facts.flush()
         self._move(batch)
         self.told(batch.prefix.position)
