@@ -34,8 +34,19 @@ _REVISED: dict[str, Any] = {
     "source": "user_explicit",
     "source_turns": (),
     "expected_version": None,
+    "clear": (),
 }
 """The fields of a revision, and what they are when left out."""
+
+
+CLEARED: dict[str, Any] = {
+    "category": None,
+    "attribute": None,
+    "expires_at": None,
+    "entities": (),
+    "metadata": {},
+}
+"""What a revision can clear, and what each is then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +98,8 @@ class Drafting:
             InvalidInput: If a field is not as documented.
         """
         fields = {**_REVISED, **given}
+        cleared = _cleared(fields)
+        fields |= {each: CLEARED[each] for each in cleared}
         text, confidence = fields["content"], fields["confidence"]
         importance, core = fields["importance"], fields["core"]
         entities, metadata = fields["entities"], fields["metadata"]
@@ -106,6 +119,7 @@ class Drafting:
             entities=None if entities is None else inputs.names("entities", entities),
             metadata=None if metadata is None else self._metadata(metadata),
             expires_at=inputs.time_or_none(fields["expires_at"]),
+            cleared=tuple(each for each in cleared if CLEARED[each] is None),
         )
         valid_from = inputs.time_or_none(fields["valid_from"])
         valid_to = inputs.time_or_none(fields["valid_to"])
@@ -152,6 +166,18 @@ def _traits(fields: Mapping[str, Any]) -> Traits:
         core=inputs.flag("core", fields["core"]),
         expires_at=inputs.time_or_none(fields["expires_at"]),
     )
+
+
+def _cleared(fields: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the fields to be cleared; none of them has a value besides."""
+    asked = fields["clear"]
+    cleared = () if asked is None else inputs.names("clear", asked)
+    for each in cleared:
+        if each not in CLEARED:
+            raise InvalidValueError("clear", each, f"one of {', '.join(CLEARED)}")
+        if fields[each] is not None:
+            raise InvalidValueError(each, fields[each], "left out where it is cleared")
+    return tuple(sorted(set(cleared)))
 
 
 def _label(field: str, fields: Mapping[str, Any]) -> str | None:

@@ -42,6 +42,7 @@ _KINDS: dict[type[Event], str] = {
     events.RedactionDeferred: "subject.redaction_deferred",
     events.ErasureDeferred: "subject.erasure_deferred",
     events.SubjectErased: "subject.erased",
+    events.RequestAnswered: "subject.request_answered",
 }
 _SCHEMAS: dict[str, int] = dict.fromkeys(_KINDS.values(), 1)
 _UPCASTERS: dict[tuple[str, int], Callable[[Fields], Fields]] = {}

@@ -80,6 +80,7 @@ def test_a_certificate_says_what_the_store_holds(durable: Backend) -> None:
         assert {each.store: each.remaining for each in certificate.stores} == {
             "vault": 0,
             "timeline": 0,
+            "recall": 0,
         }
 
 
