@@ -173,6 +173,23 @@ class Lookup:
         usable = [each for each in found if not state.restricts(each[0].fact_id)]
         return usable[:limit]
 
+    def usable_subjects(
+        self, scopes: Sequence[Scope], *, is_current: bool
+    ) -> Mapping[Subject, Sequence[str]]:
+        """
+        Return the subjects that may be searched, each with the facts that may not be used.
+
+        As of a time before, all of them may, and every fact: as `facts` does.
+        """
+        usable: dict[Subject, Sequence[str]] = {}
+        for subject in map(self.ledger.vault.find, scopes):
+            if subject is None:
+                continue
+            state = self.ledger.subject_state(subject) if is_current else SubjectState()
+            if not state.erasure_deferred:
+                usable[subject] = state.deferred
+        return usable
+
     def is_restricted(self, fact: Fact) -> bool:
         """Whether a fact is stored and not used: a hold keeps it from being erased."""
         subject = self.ledger.vault.find(fact.scope)

@@ -99,7 +99,7 @@ class SearchingStore(ReadingStore):
 
         As of a time before, it ranks what was believed then with the embedding model of
         then; the same for ever after. What is retired, ended, expired or not yet relied
-        on is in no answer.
+        on is in no answer; nor, now, what waits under a legal hold to be forgotten.
 
         Args:
             query: Words, a question, or the id of a fact.
@@ -190,22 +190,25 @@ class SearchingStore(ReadingStore):
         return self._recall.upkeep.progress()
 
     def _answered(self, asked: Asked, point: Point) -> SearchHits:
-        found = [self._ledger.vault.find(each) for each in asked.scopes]
+        usable = self._lookup.usable_subjects(asked.scopes, is_current=asked.is_current)
+        restricted = {each for waiting in usable.values() for each in waiting}
         answer = self._recall.searcher.search(
             Question(
                 text=asked.text,
                 position=point.position,
                 is_current=asked.is_current,
-                subjects=[each for each in found if each is not None],
+                subjects=list(usable),
                 as_of=point.as_of,
                 asked_at=point.asked_at,
                 filters=asked.filters,
                 recent=asked.recent,
-                limit=asked.limit,
+                limit=asked.limit + len(restricted),
             )
         )
+        hits = (_hit(each, explain=asked.explain) for each in answer.hits)
+        kept = [each for each in hits if each.fact_id not in restricted]
         return SearchHits(
-            items=tuple(_hit(each, explain=asked.explain) for each in answer.hits),
+            items=tuple(kept[: asked.limit]),
             position=point.position,
             recorded_at=moment(point.asked_at),
             valid_at=moment(point.as_of.valid_at),

@@ -394,7 +394,7 @@ def test_every_instant_is_an_aware_utc_datetime(store: MemoryStore) -> None:
     assert all(isinstance(each, datetime) and each.tzinfo is UTC for each in times)
 
 
-CLEARABLE = {
+CLEARABLE: dict[str, tuple[object, object]] = {
     "category": ("drink", None),
     "attribute": ("favourite", None),
     "expires_at": ("2099-01-01T00:00:00Z", None),

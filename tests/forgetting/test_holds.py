@@ -303,6 +303,26 @@ def test_what_is_written_to_a_restricted_memory_is_kept_not_used_and_goes_with_i
     assert traces(backend, "CANARY") == []
 
 
+def test_a_search_leaves_out_what_waits_to_be_redacted_and_goes_on_to_the_next(
+    backend: Backend,
+) -> None:
+    with backend.open(embedder="none") as store:
+        fact_id = store.remember(SAID, user_id=USER).fact_id
+        at = store.remember(f"{SAID} something longer, too", user_id=USER).recorded_at
+        assert (
+            store.search("CANARY said", user_id=USER, limit=1).items[0].fact_id == fact_id
+        )
+        hold(store, fact_id)
+        redact(store, fact_id)
+
+        (found,) = store.search("CANARY said", user_id=USER, limit=1)
+
+        assert found.fact.content == f"{SAID} something longer, too"
+        # Whoever looks into the matter that the hold is for still finds it.
+        (then, _) = store.search("CANARY said", user_id=USER, as_of=at)
+        assert then.fact_id == fact_id
+
+
 def test_what_is_written_to_a_fact_that_waits_to_be_redacted_goes_with_it(
     backend: Backend,
 ) -> None:

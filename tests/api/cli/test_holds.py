@@ -45,11 +45,11 @@ def versions(cli: CommandLine, fact_id: str) -> list[tuple[str, str | None]]:
 
 
 def gone(command: Callable[[CommandLine, str], None]) -> list[tuple[str, str | None]]:
-    return {
-        redact: [("asserted", None), ("redacted", None)],
-        erase: [],
-        retain: [("asserted", SAID), ("retired", None)],
-    }[command]
+    if command is erase:
+        return []
+    if command is redact:
+        return [("asserted", None), ("redacted", None)]
+    return [("asserted", SAID), ("retired", None)]
 
 
 @pytest.fixture
