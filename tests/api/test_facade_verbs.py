@@ -19,7 +19,7 @@ from muniment import (
     Scope,
     Settings,
 )
-from muniment.errors import FactNotCurrentError, InvalidScopeError, InvalidValueError
+from muniment.errors import FactNotCurrentError, InvalidScopeError
 from tests.api.days import day, set_to
 from tests.stores import DURABLE, Backend, SettableClock
 
@@ -392,50 +392,3 @@ def test_every_instant_is_an_aware_utc_datetime(store: MemoryStore) -> None:
     times = [fact.valid_from, fact.valid_to, fact.recorded_at, page.recorded_at]
     times += [page.valid_at, snapshot.recorded_at, snapshot.valid_at, receipt.recorded_at]
     assert all(isinstance(each, datetime) and each.tzinfo is UTC for each in times)
-
-
-CLEARABLE: dict[str, tuple[object, object]] = {
-    "category": ("drink", None),
-    "attribute": ("favourite", None),
-    "expires_at": ("2099-01-01T00:00:00Z", None),
-    "entities": (("茶",), ()),
-    "metadata": ({"a": 1}, {}),
-}
-
-
-@pytest.mark.parametrize("field", CLEARABLE)
-@pytest.mark.parametrize("verb", ["update", "correct"])
-def test_a_field_can_be_cleared_and_the_others_stay(
-    store: MemoryStore, verb: str, field: str
-) -> None:
-    said: Any = {name: given for name, (given, _) in CLEARABLE.items()}
-    fact = store.remember("likes tea", user_id="ann", **said)
-
-    revised = getattr(store, verb)(fact.fact_id, clear=[field])
-
-    assert revised.content == fact.content
-    for name, (_, nothing) in CLEARABLE.items():
-        left = nothing if name == field else getattr(fact, name)
-        assert getattr(revised, name) == left
-    assert store.get(fact.fact_id) == revised
-    # Once more is a repeat, and no second version of the same.
-    assert getattr(store, verb)(fact.fact_id, clear=[field]) == revised
-
-
-def test_what_cannot_be_cleared_or_is_set_besides_is_refused(store: MemoryStore) -> None:
-    fact = store.remember("likes tea", user_id="ann", category="drink")
-    refused: list[Any] = [
-        {"clear": ["content"]},
-        {"clear": ["importance"]},
-        {"clear": ["Category"]},
-        {"clear": "category"},
-        {"clear": 7},
-        {"clear": ["category"], "category": "food"},
-        {"clear": ["metadata"], "metadata": {"a": 1}},
-    ]
-
-    for fields in refused:
-        with pytest.raises(InvalidValueError):
-            store.update(fact.fact_id, **fields)
-
-    assert store.get(fact.fact_id) == fact
