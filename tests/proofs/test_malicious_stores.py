@@ -94,6 +94,8 @@ def test_an_edited_column_beside_a_payload_is_found(
         ({"subject_ref": "0" * 32}, "envelope"),
         ({"idempotency_tag": bytes(16)}, "envelope"),
         ({"request_tag": bytes(16)}, "envelope"),
+        ({"request_tag": b""}, "envelope"),
+        ({"idempotency_tag": b""}, "envelope"),
         ({"header": b"\x01"}, "envelope"),
         ({"recorded_at_us": 1}, "order"),
         ({"first_position": 2}, "order"),
