@@ -38,19 +38,26 @@ if TYPE_CHECKING:
     from muniment.domain.policy import RetentionRule
     from muniment.domain.scope import Scope
     from muniment.errors import MunimentError
+    from muniment.projections.ports import Generation
+    from muniment.projections.progress import Progress
+    from muniment.projections.reconcile import Difference, Fault
     from muniment.settings import Settings
 else:
     # A name is imported when it is first used: the command line says its version, or
     # what is typed wrongly, without loading a database library, ten times as fast.
     _ELSEWHERE = {
         "Cause": "muniment.api.rollbacks",
+        "Difference": "muniment.projections.reconcile",
         "ErasureCertificate": "muniment.api.certificates",
         "ErasurePlan": "muniment.api.certificates",
         "ErasureStatus": "muniment.api.certificates",
+        "Fault": "muniment.projections.reconcile",
+        "Generation": "muniment.projections.ports",
         "Hold": "muniment.api.custody",
         "LegRank": "muniment.api.found",
         "MemoryStore": "muniment.api.store",
         "MunimentError": "muniment.errors",
+        "Progress": "muniment.projections.progress",
         "RetentionRule": "muniment.domain.policy",
         "Retirement": "muniment.api.retaining",
         "Scope": "muniment.domain.scope",
@@ -76,12 +83,15 @@ __all__ = [
     "BlameEntry",
     "Cause",
     "DiffEntry",
+    "Difference",
     "ErasureCertificate",
     "ErasurePlan",
     "ErasureStatus",
     "Fact",
     "FactHistory",
     "FactVersion",
+    "Fault",
+    "Generation",
     "Hold",
     "LegRank",
     "MemoryDiff",
@@ -91,6 +101,7 @@ __all__ = [
     "MunimentError",
     "Page",
     "PlannedConflict",
+    "Progress",
     "Receipt",
     "RetentionRule",
     "Retirement",

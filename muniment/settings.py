@@ -47,6 +47,8 @@ class Settings(BaseSettings):
         embedding_timeout: Seconds one try may take.
         embedding_retries: How often a failed try is repeated.
         embedding_batch: Most texts in one request.
+        search_memory: Most versions of facts that searches keep opened in memory, some
+            4 kB each.
         half_life_days: After so many days a belief counts half as recent.
         half_lives: The same by category.
         synonyms: By word, other words that mean it.
@@ -88,6 +90,7 @@ class Settings(BaseSettings):
     embedding_timeout: float = Field(default=30.0, gt=0, le=3600)
     embedding_retries: int = Field(default=2, ge=0, le=20)
     embedding_batch: int = Field(default=64, ge=1, le=2048)
+    search_memory: int = Field(default=100_000, ge=0)
     half_life_days: float = Field(default=180.0, gt=0)
     half_lives: dict[str, PositiveFloat] = {}
     synonyms: dict[str, list[str]] = {}

@@ -173,22 +173,12 @@ class Lookup:
         usable = [each for each in found if not state.restricts(each[0].fact_id)]
         return usable[:limit]
 
-    def usable_subjects(
-        self, scopes: Sequence[Scope], *, is_current: bool
-    ) -> Mapping[Subject, Sequence[str]]:
-        """
-        Return the subjects that may be searched, each with the facts that may not be used.
-
-        As of a time before, all of them may, and every fact: as `facts` does.
-        """
-        usable: dict[Subject, Sequence[str]] = {}
-        for subject in map(self.ledger.vault.find, scopes):
-            if subject is None:
-                continue
-            state = self.ledger.subject_state(subject) if is_current else SubjectState()
-            if not state.erasure_deferred:
-                usable[subject] = state.deferred
-        return usable
+    def usable(self, subjects: Sequence[Subject]) -> tuple[list[Subject], frozenset[str]]:
+        """Return those of *subjects* that may be used now, and their facts that may not."""
+        states = [(each, self.ledger.subject_state(each)) for each in subjects]
+        used = [(each, state) for each, state in states if not state.erasure_deferred]
+        hidden = frozenset(fact_id for _, state in used for fact_id in state.deferred)
+        return [each for each, _ in used], hidden
 
     def is_restricted(self, fact: Fact) -> bool:
         """Whether a fact is stored and not used: a hold keeps it from being erased."""

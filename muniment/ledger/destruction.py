@@ -9,7 +9,7 @@ backup is purged before it opens.
 
 import json
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -67,6 +67,7 @@ class Destructions:
 
     Attributes:
         turn: Held by the thread that carries them out, so that each counts what it did.
+        on_destroyed: Called by that thread, once keys are destroyed.
     """
 
     def __init__(self, engine: sa.Engine, *, ledger: str, lock_timeout: float) -> None:
@@ -74,6 +75,7 @@ class Destructions:
         self._ledger = ledger
         self._lock_timeout = lock_timeout
         self.turn = threading.Lock()
+        self.on_destroyed: Callable[[], None] = lambda: None
 
     def announce(self, destruction: Destruction) -> None:
         """Say what will be destroyed; durable once this returns."""
@@ -102,6 +104,7 @@ class Destructions:
             )
             self._count(connection, destruction, "vault", int(gone))
             self._move(connection, destruction, Step.KEYS)
+        self.on_destroyed()
 
     def count(self, destruction: Destruction, store: str, number: int) -> None:
         """Keep how much was found in a store; of several numbers, the largest."""

@@ -187,6 +187,12 @@ class Vault:
                 found.update(fetched)
         return found
 
+    def epoch(self) -> int:
+        """Return a number that rises when a key is destroyed, by whatever process."""
+        with self._standing.held() as connection:
+            self._forget_if_destroyed(connection)
+            return self._epoch
+
     def close(self) -> None:
         """Let go of the keys and of the database."""
         self._subjects.clear()

@@ -121,6 +121,9 @@ class Timeline(InlineProjection, DerivedStore, Protocol):
     def of_fact(self, fact_id: str, as_of: AsOf) -> Believed | None:
         """Return what was believed of one fact at one point, expired or not."""
 
+    def moved(self, subject_ref: str, *, after: Instant, limit: int) -> Sequence[BeliefRow]:
+        """Return at most *limit* of the rectangles that began or ended past *after*."""
+
     def of_facts(self, fact_ids: Sequence[str]) -> Sequence[BeliefRow]:
         """Return every rectangle of some facts, in no order; for what follows from it."""
 
