@@ -26,6 +26,10 @@ class Settings(BaseSettings):
         content_limit: Most bytes of one content in UTF-8; metadata may have as many.
         lock_timeout: Seconds a writer waits for the append lock before it gives up.
         pool_size: Most database connections kept open by one store.
+        key_service: What gives the key-encryption keys instead of a file, as
+            ``package.module:factory``; see `muniment.ledger.key_service`.
+        tree_head_every: With every so many transactions a tree head is signed; 0 for
+            only when one is asked for.
         qdrant_url: A Qdrant server for the current facts; by default they are held by
             Qdrant in this process, in the directory of the store.
         qdrant_api_key: What the Qdrant server wants to see.
@@ -71,6 +75,8 @@ class Settings(BaseSettings):
     content_limit: int = Field(default=64 * 1024, ge=1, le=16 * 1024 * 1024)
     lock_timeout: float = Field(default=30.0, gt=0, le=3600)
     pool_size: int = Field(default=16, ge=1, le=1000)
+    key_service: str | None = None
+    tree_head_every: int = Field(default=1_000, ge=0, le=1_000_000_000)
     qdrant_url: str | None = None
     qdrant_api_key: SecretStr | None = None
     qdrant_timeout: int = Field(default=10, ge=1, le=3600)

@@ -220,7 +220,11 @@ class WritingStore(IndexedStore):
         """
         if mode == "redact":
             inputs.name("fact_id", fact_id)
-            return Forgetter(self._lookup).redact(fact_id, inputs.origin(by))
+            return Forgetter(self._lookup).redact(
+                fact_id,
+                inputs.origin(by),
+                expected_version=expected_version_or_none(expected_version),
+            )
         if mode != "retire":
             raise InvalidValueError("mode", mode, "'retire' or 'redact'")
         command = RetireFact(

@@ -30,6 +30,8 @@ Every error Muniment raises on purpose.
   + Conflict                    the world moved: read again, then decide again
     - VersionConflictError
     - IdempotencyConflictError  the key was used for another request
+    - ForgottenRequestError     ... for a memory that was erased since
+    - HoldTakenError            a hold of that name was placed before
     - PlanOutdatedError         the subject changed after the plan was made
     - RollbackConflictError     others wrote on top of what would go
   + Forbidden                   the caller may not do this
@@ -79,6 +81,7 @@ from muniment.errors.faults import (
     EmbedderUnavailableError,
     IndexHeldError,
     IndexUnavailableError,
+    KeyServiceUnavailableError,
     LedgerBusyError,
     NewerSchemaError,
     ProjectionError,
@@ -116,6 +119,8 @@ from muniment.errors.missing import (
     UnknownTransactionError,
 )
 from muniment.errors.refused import (
+    ForgottenRequestError,
+    HoldTakenError,
     IdempotencyConflictError,
     PlanOutdatedError,
     RollbackConflictError,
@@ -138,9 +143,11 @@ __all__ = [
     "FactNotCurrentError",
     "FactRedactedError",
     "Forbidden",
+    "ForgottenRequestError",
     "Frozen",
     "FutureAsOfError",
     "Held",
+    "HoldTakenError",
     "IdempotencyConflictError",
     "IndexHeldError",
     "IndexUnavailableError",
@@ -150,6 +157,7 @@ __all__ = [
     "InvalidScopeError",
     "InvalidTimeError",
     "InvalidValueError",
+    "KeyServiceUnavailableError",
     "LedgerBusyError",
     "LoadError",
     "MissingKeyError",

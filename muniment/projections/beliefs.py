@@ -105,6 +105,13 @@ class DerivedStore(Protocol):
         """Overwrite what was purged; whether no trace of it is left in our files."""
 
 
+class Uses(Protocol):
+    """Who knows when facts were used otherwise than by writing, such as recalled."""
+
+    def last_used(self, subject_ref: str) -> Mapping[str, Instant]:
+        """Return by fact when it was last used; facts that never were may be left out."""
+
+
 class Timeline(InlineProjection, DerivedStore, Protocol):
     """The read model that answers as-of questions."""
 
