@@ -49,7 +49,7 @@ class _Known(NamedTuple):
 
 class Repeats:
     """
-    The `muniment.projections.ports.Uses` that the ledger alone tells of.
+    The `muniment.projections.ports.UseCounts` that the ledger alone tells of.
 
     Args:
         tail: Reads the ledger; what was read before is kept in memory.
