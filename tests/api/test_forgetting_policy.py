@@ -38,9 +38,7 @@ class Hands:
         return self.now
 
 
-@pytest.fixture
-def hands() -> Hands:
-    return Hands()
+hands = pytest.fixture(lambda: Hands(), name="hands")  # noqa: PLW0108 - no class may be one
 
 
 @pytest.fixture
@@ -226,7 +224,7 @@ def test_f15_done_means_that_every_store_was_looked_at(store: MemoryStore) -> No
     certificate = erase(store)
 
     assert certificate.status is ErasureStatus.DONE
-    assert {e.store for e in certificate.stores} == {"vault", "timeline", "recall"}
+    assert [each.store for each in certificate.stores] == ["vault", "timeline", "recall"]
     assert all(each.verified and not each.remaining for each in certificate.stores)
 
 
