@@ -209,7 +209,7 @@ class Forgetter:
                 origin=origin,
                 scope=scope,
                 fact_id=fact_id,
-                body={"action": action, "fact_id": fact_id, **asked},
+                body={"origin": msgspec.to_builtins(origin), "fact_id": fact_id, **asked},
                 work=work,
                 passes_freeze=passes_freeze or action in ("place_hold", "release_hold"),
             )
