@@ -320,7 +320,8 @@ class Ledger:
     def _subject_of(self, append: Append, request: Request) -> Subject:
         if request.scope is not None:
             return self.vault.find_or_make(request.scope)
-        assert request.fact_id is not None, "a request names a scope or a fact"
+        if request.fact_id is None:
+            return self.mapper.nobody
         stream = append.read_stream(FACT + request.fact_id)
         subject = self.vault.subject(stream[0].sealed.subject_ref) if stream else None
         if subject is None:
@@ -362,7 +363,9 @@ class Ledger:
             idempotency_tag=self._idempotency_tag(key) if key else None,
             request_tag=self._request_tag(request) if key else None,
             header=self.mapper.sealed_header(
-                None if transaction.erases else transaction.subject, tx_id, request.origin
+                None if transaction.erases or request.outlasts else transaction.subject,
+                tx_id,
+                request.origin,
             ),
         )
 

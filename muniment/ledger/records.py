@@ -13,6 +13,11 @@ FACT = "fact-"
 SUBJECT = "subject-"
 """A stream is named after the fact or the subject whose events it holds."""
 
+ACCESS = "access-"
+GLASS = "glass-"
+API_KEY = "api_key-"
+"""Streams of one access each, of emergency accesses by person and subject, of API keys."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DraftEvent:

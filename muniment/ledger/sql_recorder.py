@@ -24,7 +24,7 @@ from muniment.ledger.leaves import LeafHasher, digest_of
 from muniment.ledger.merkle import TreeStore
 from muniment.ledger.prepared import Row
 from muniment.ledger.recorder import Append, LedgerRecorder, Present
-from muniment.ledger.records import SUBJECT, Head, SealedEvent, StampedEvent, TransactionRow
+from muniment.ledger.records import Head, SealedEvent, StampedEvent, TransactionRow
 from muniment.ledger.sql_tree import SqlTree
 
 
@@ -105,6 +105,19 @@ class SqlRecorder(LedgerRecorder):
                 after=after,
                 until=last,
             )
+        return [stamped(row) for row in rows]
+
+    def read_prefix(
+        self, prefix: str, *, before: str | None, subject_ref: str | None, limit: int
+    ) -> Sequence[StampedEvent]:
+        last = f"{prefix}~" if before is None else before
+        statement = statements.READ_PREFIX
+        named = {"ledger": self.ledger, "prefix": prefix, "before": last, "most": limit}
+        if subject_ref is not None:
+            statement = statements.READ_PREFIX_OF_SUBJECT
+            named["subject_ref"] = subject_ref
+        with reading(self.reading_engine) as connection:
+            rows = statement.rows(connection, **named)
         return [stamped(row) for row in rows]
 
     def transactions(
@@ -286,7 +299,6 @@ class _SqlAppend:
             self.connection,
             ledger=self._ledger,
             subject_ref=subject_ref,
-            but=SUBJECT + subject_ref,
         )
         return int(row[0] or 0) if row else 0
 
