@@ -179,20 +179,8 @@ class Ledger:
         """Return by number the transactions of *events*, with who did them and why."""
         if not events:
             return {}
-        numbers = {each.tx_id for each in events}
-        if len(numbers) == 1:
-            rows = [self.recorder.transaction(next(iter(numbers)))]
-        else:
-            rows = list(
-                self.recorder.transactions(
-                    first=min(numbers), last=max(numbers), subject_ref=subject.ref
-                )
-            )
-        return {
-            row.tx_id: (row, self.mapper.origin(subject, row))
-            for row in rows
-            if row is not None and row.tx_id in numbers
-        }
+        rows = self.recorder.transactions({each.tx_id for each in events})
+        return {row.tx_id: (row, self.mapper.origin(subject, row)) for row in rows}
 
     def stamps(self, subject: Subject, events: Sequence[RecordedEvent]) -> list[Stamp]:
         """Return the stamp of each of *events*."""
@@ -299,10 +287,10 @@ class Ledger:
             )
         row = self._row(head, request, transaction, len(drafts))
         # With nothing to do the key alone is kept, so that a retry does nothing, too.
-        stored = self.application.events.put(drafts, append=append, transaction=row)
+        append.insert(row, [self.mapper.to_stored_event(each) for each in drafts])
         events = tuple(
-            recorded(draft, row, each.notification.id)
-            for draft, each in zip(drafts, stored, strict=True)
+            recorded(draft, row, position)
+            for position, draft in enumerate(drafts, row.first_position)
         )
         highest = max((draft.key[0] for draft in drafts), default=0)
         if highest > self._key_mark:

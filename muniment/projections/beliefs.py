@@ -8,12 +8,14 @@ that said it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from itertools import groupby, zip_longest
 from typing import Protocol
 
+import msgspec
 import sqlalchemy as sa
+from msgspec.structs import replace
 
 from muniment.domain.events import FactRedacted, Traits
 from muniment.domain.fact import Belief, FactState, evolve, fold
@@ -23,8 +25,7 @@ from muniment.ledger.records import RecordedEvent, StampedEvent, fact_event
 from muniment.ledger.transaction import FactChange
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BeliefRow:
+class BeliefRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """
     One rectangle.
 
@@ -46,8 +47,7 @@ class BeliefRow:
     content_tag: bytes | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Closing:
+class Closing(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A rectangle still believed that ends at *recorded_to*."""
 
     fact_id: str
@@ -55,8 +55,7 @@ class Closing:
     recorded_to: Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Believed:
+class Believed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A belief found by a query, with the sealed event that said it."""
 
     row: BeliefRow
@@ -166,9 +165,12 @@ def _step(
     """Return what one transaction ends and begins, and the fact after it."""
     after = reduce(evolve, (fact_event(each) for each in added), before)
     now = added[0].recorded_at
-    held, holds = set(before.beliefs), set(after.beliefs)
+    # Most facts hold little, and a set of what is new would be made for nothing.
+    held = set(before.beliefs) if before.beliefs else ()
+    holds = set(after.beliefs) if before.beliefs else ()
+    fact_id = added[0].fact_id
     closed = [
-        Closing(fact_id=added[0].fact_id, valid_from=belief.valid.start, recorded_to=now)
+        Closing(fact_id=fact_id, valid_from=belief.valid.start, recorded_to=now)
         for belief in before.beliefs
         if belief not in holds
     ]

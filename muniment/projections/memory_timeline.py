@@ -1,10 +1,10 @@
 """The timeline in memory: the twin that the timeline in SQL is tested against."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import cast
 
 import sqlalchemy as sa
+from msgspec.structs import replace
 
 from muniment.domain.time import FOREVER, AsOf, Instant, Period
 from muniment.ledger.codec import ERASED

@@ -1,8 +1,9 @@
 """The timeline in SQL: one row for each rectangle, applied with the events themselves."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql
 
 from muniment.domain.events import Status, Traits
 from muniment.domain.time import FOREVER, AsOf, Period
@@ -109,6 +110,7 @@ class SqlTimeline:
     ) -> Mapping[bytes, Sequence[str]]:
         assert connection is not None, "asked within a transaction"
         found: dict[bytes, list[str]] = {}
+        rows: Iterable[Row]
         if len(content_tags) == 1:
             rows = _REPEATS.rows(
                 connection,
@@ -117,13 +119,25 @@ class SqlTimeline:
                 content_tag=content_tags[0],
             )
         else:
-            rows = connection.execute(
-                _REPEATS_OF_MANY,
-                {"ledger": self._ledger, "subject_ref": subject_ref, "tags": content_tags},
-            ).fetchall()
+            different = list(dict.fromkeys(content_tags))
+            rows = self._repeats_of_many(connection, subject_ref, different)
         for tag, fact_id in rows:
             found.setdefault(bytes(tag), []).append(fact_id)
         return found
+
+    def _repeats_of_many(
+        self, connection: sa.Connection, subject_ref: str, content_tags: Sequence[bytes]
+    ) -> Iterator[Row]:
+        whose = {"ledger": self._ledger, "subject_ref": subject_ref}
+        if connection.dialect.name == "postgresql":
+            yield from _REPEATS_OF_ALL.rows(connection, tags=content_tags, **whose)
+            return
+        # SQLite has no lists of bytes: the tags fill statements that are always alike.
+        for first in range(0, len(content_tags), _TAGS):
+            some = content_tags[first : first + _TAGS]
+            padded = [*some, *[some[-1]] * (_TAGS - len(some))]
+            tags = {f"tag_{number}": tag for number, tag in enumerate(padded)}
+            yield from _REPEATS_OF_SOME.rows(connection, **tags, **whose)
 
     def rows(self) -> Iterator[BeliefRow]:
         with reading(self._recorder.reading_engine) as connection:
@@ -333,7 +347,20 @@ _REPEATED = (
 _REPEATS = Prepared(
     _REPEATED.where(_c.content_tag == sa.bindparam("content_tag", type_=sa.LargeBinary))
 )
-_REPEATS_OF_MANY = _REPEATED.where(_c.content_tag.in_(sa.bindparam("tags", expanding=True)))
+_REPEATS_OF_ALL = Prepared(
+    _REPEATED.where(
+        _c.content_tag
+        == sa.any_(sa.bindparam("tags", type_=postgresql.ARRAY(sa.LargeBinary)))
+    )
+)
+_TAGS = 100
+_REPEATS_OF_SOME = Prepared(
+    _REPEATED.where(
+        _c.content_tag.in_(
+            [sa.bindparam(f"tag_{each}", type_=sa.LargeBinary) for each in range(_TAGS)]
+        )
+    )
+)
 _ALL_ROWS = Prepared(
     sa.select(*_ROW_COLUMNS)
     .where(_c.ledger == _text("ledger"))
