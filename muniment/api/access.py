@@ -79,6 +79,10 @@ class ActingStore:
         self._verbs = None if verbs is None else frozenset(verbs)
         self.principal = principal
 
+    def whoami(self) -> Principal:
+        """Return who asks."""
+        return self.principal
+
     def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - as the verb has it
         found = None if name[:1] == "_" else inspect.getattr_static(self._store, name, None)
         if found is None:

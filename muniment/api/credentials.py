@@ -13,7 +13,12 @@ from typing import Final
 from muniment.domain.access import VERBS, Kind, Principal, Role
 from muniment.domain.events import ApiKeyIssued, ApiKeyRevoked, Event, KeyHolder
 from muniment.domain.time import Instant
-from muniment.errors import InvalidValueError, NotAuthenticatedError, UnknownApiKeyError
+from muniment.errors import (
+    ForeignTenantError,
+    InvalidValueError,
+    NotAuthenticatedError,
+    UnknownApiKeyError,
+)
 from muniment.instants import moment
 from muniment.ledger.ids import new_fact_ids
 from muniment.ledger.ledger import Committed, Ledger
@@ -86,7 +91,14 @@ class Credentials:
         verbs: Sequence[str] | None,
         ends_at: Instant | None,
     ) -> IssuedKey:
-        """Make a key for *principal*."""
+        """
+        Make a key for *principal*.
+
+        Raises:
+            ForeignTenantError: If they belong to another tenant.
+        """
+        if principal.tenant not in (None, self.ledger.name):
+            raise ForeignTenantError(principal.id, str(principal.tenant))
         for verb in verbs or ():
             if verb not in VERBS:
                 raise InvalidValueError("a verb", verb, f"one of {', '.join(VERBS)}")
@@ -164,6 +176,7 @@ class Credentials:
         if not hmac.compare_digest(issued.digest, _digest(found["secret"])):
             raise NotAuthenticatedError(_PROBLEM)
         ends_at = _ends_at([each.event for each in events])
+        # Without an end the time is not asked for: that is a question to the database.
         if ends_at is not None and ends_at <= self.ledger.present().now:
             raise NotAuthenticatedError(_PROBLEM)
         return Credential(found["key_id"], _principal(issued.holder), issued.verbs)

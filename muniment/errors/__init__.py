@@ -58,6 +58,8 @@ Every error Muniment raises on purpose.
     - EmbedderUnavailableError  it cannot embed now, or answers nonsense
     - WitnessUnavailableError   a tree head could not be published
     - RateLimitedError          more requests than a key has
+    - ServiceUnavailableError   a service did not answer its client
+    - IssuerUnavailableError    the keys to check tokens by cannot be had
   + Corruption                  stored data contradicts itself: stop, never retry
     - UnknownEventError         an event this version cannot read
     - NewerSchemaError          an event or a store written by a newer version
@@ -77,11 +79,13 @@ from muniment.errors.barred import (
     ForeignTenantError,
     GlassAlreadyBrokenError,
     ImpersonationError,
+    IssuerUnavailableError,
     NotAuthenticatedError,
     OutOfReachError,
     RateLimitedError,
     ReasonRequiredError,
     RequestTooLargeError,
+    ServiceUnavailableError,
     UnguardedVerbError,
     UnknownApiKeyError,
     UnknownGlassError,
@@ -180,6 +184,7 @@ __all__ = [
     "InvalidScopeError",
     "InvalidTimeError",
     "InvalidValueError",
+    "IssuerUnavailableError",
     "LedgerBusyError",
     "LoadError",
     "MissingKeyError",
@@ -197,6 +202,7 @@ __all__ = [
     "RequestTooLargeError",
     "ReservedMetadataError",
     "RollbackConflictError",
+    "ServiceUnavailableError",
     "StoreClosedError",
     "StoreNotFoundError",
     "SubjectErasedError",

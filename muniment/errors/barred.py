@@ -126,3 +126,25 @@ class RequestTooLargeError(InvalidInput):
             f"a request is at most {limit:,} bytes; send it in parts, or raise "
             "MUNIMENT_REQUEST_LIMIT"
         )
+
+
+class IssuerUnavailableError(Unavailable):
+    """The keys to check tokens by cannot be had."""
+
+    def __init__(self, url: str, problem: str) -> None:
+        self.url, self.problem = url, problem
+        super().__init__(
+            f"no keys to check tokens by from {url}: {problem}; try again, or use an API "
+            "key"
+        )
+
+
+class ServiceUnavailableError(Unavailable):
+    """A service does not answer, or not as one of ours does."""
+
+    def __init__(self, host: str, problem: str) -> None:
+        self.host, self.problem = host, problem
+        super().__init__(
+            f"no answer from {host}: {problem}; a write may have been made, so repeat it "
+            "with the same idempotency key"
+        )
