@@ -42,6 +42,9 @@ if TYPE_CHECKING:
     from muniment.domain.policy import RetentionRule
     from muniment.domain.scope import Scope
     from muniment.errors import MunimentError
+    from muniment.projections.ports import Generation
+    from muniment.projections.progress import Progress
+    from muniment.projections.reconcile import Difference, Fault
     from muniment.settings import Settings
 else:
     # A name is imported when it is first used: the command line says its version, or
@@ -54,15 +57,19 @@ else:
         "Cause": "muniment.api.rollbacks",
         "Credential": "muniment.api.credentials",
         "EmergencyAccess": "muniment.api.accesses",
+        "Difference": "muniment.projections.reconcile",
         "ErasureCertificate": "muniment.api.certificates",
         "ErasurePlan": "muniment.api.certificates",
         "ErasureStatus": "muniment.api.certificates",
+        "Fault": "muniment.projections.reconcile",
+        "Generation": "muniment.projections.ports",
         "Hold": "muniment.api.custody",
         "IssuedKey": "muniment.api.credentials",
         "LegRank": "muniment.api.found",
         "MemoryStore": "muniment.api.store",
         "MunimentError": "muniment.errors",
         "Principal": "muniment.domain.access",
+        "Progress": "muniment.projections.progress",
         "RetentionRule": "muniment.domain.policy",
         "Retirement": "muniment.api.retaining",
         "Scope": "muniment.domain.scope",
@@ -93,6 +100,7 @@ __all__ = [
     "Cause",
     "Credential",
     "DiffEntry",
+    "Difference",
     "EmergencyAccess",
     "ErasureCertificate",
     "ErasurePlan",
@@ -100,6 +108,8 @@ __all__ = [
     "Fact",
     "FactHistory",
     "FactVersion",
+    "Fault",
+    "Generation",
     "Hold",
     "IssuedKey",
     "LegRank",
@@ -111,6 +121,7 @@ __all__ = [
     "Page",
     "PlannedConflict",
     "Principal",
+    "Progress",
     "Receipt",
     "RetentionRule",
     "Retirement",

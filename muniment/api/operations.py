@@ -31,8 +31,8 @@ from muniment.api.rollbacks import Cause
 from muniment.domain.access import Principal
 from muniment.domain.policy import RetentionRule
 from muniment.ledger.attesting import InclusionProof
+from muniment.projections.progress import Progress
 from muniment.projections.reconcile import Difference
-from muniment.projections.upkeep import Progress
 
 
 Text = str
@@ -142,6 +142,7 @@ _NARROWING: Final[Fields] = {
     "since": Time,
     "until": Time,
     "recent_turns": list[Text],
+    "min_position": Annotated[int, Field(ge=0, le=2**62)],
 }
 _ONE_OF_THREE: Final[Fields] = {
     "fact_id": Text,

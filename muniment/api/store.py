@@ -77,8 +77,12 @@ class MemoryStore(AccountableStore):
         """
         settings = settings_for(target)
         store = cls(open_ledger(settings, clock=clock, create=create), settings)
-        # Before anything is read: a process may have died, or a backup been restored.
-        Forgetter(store._lookup).resume()
+        try:
+            # Before anything is read: a process may have died, or a backup been restored.
+            Forgetter(store._lookup).resume()
+        except BaseException:
+            store.close()
+            raise
         return store
 
     @property

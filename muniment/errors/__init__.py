@@ -34,6 +34,8 @@ Every error Muniment raises on purpose.
   + Conflict                    the world moved: read again, then decide again
     - VersionConflictError
     - IdempotencyConflictError  the key was used for another request
+    - ForgottenRequestError     ... for a memory that was erased since
+    - HoldTakenError            a hold of that name was placed before
     - PlanOutdatedError         the subject changed after the plan was made
     - RollbackConflictError     others wrote on top of what would go
   + Forbidden                   the caller may not do this
@@ -109,6 +111,7 @@ from muniment.errors.faults import (
     EmbedderUnavailableError,
     IndexHeldError,
     IndexUnavailableError,
+    KeyServiceUnavailableError,
     LedgerBusyError,
     NewerSchemaError,
     ProjectionError,
@@ -146,6 +149,8 @@ from muniment.errors.missing import (
     UnknownTransactionError,
 )
 from muniment.errors.refused import (
+    ForgottenRequestError,
+    HoldTakenError,
     IdempotencyConflictError,
     PlanOutdatedError,
     RollbackConflictError,
@@ -170,10 +175,12 @@ __all__ = [
     "FactRedactedError",
     "Forbidden",
     "ForeignTenantError",
+    "ForgottenRequestError",
     "Frozen",
     "FutureAsOfError",
     "GlassAlreadyBrokenError",
     "Held",
+    "HoldTakenError",
     "IdempotencyConflictError",
     "ImpersonationError",
     "IndexHeldError",
@@ -185,6 +192,7 @@ __all__ = [
     "InvalidTimeError",
     "InvalidValueError",
     "IssuerUnavailableError",
+    "KeyServiceUnavailableError",
     "LedgerBusyError",
     "LoadError",
     "MissingKeyError",

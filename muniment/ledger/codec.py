@@ -55,6 +55,7 @@ _KINDS: dict[type[Event], str] = {
     events.GlassReviewed: "access.glass_reviewed",
     events.ApiKeyIssued: "api_key.issued",
     events.ApiKeyRevoked: "api_key.revoked",
+    events.RequestAnswered: "subject.request_answered",
 }
 _FIELDS = {kind: tuple(each.name for each in fields(kind)) for kind in _KINDS}
 _SCHEMAS: dict[str, int] = dict.fromkeys(_KINDS.values(), 1)

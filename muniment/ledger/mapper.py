@@ -52,7 +52,7 @@ class SealingMapper(Mapper[str]):
         self._vault = vault
         self._ledger = ledger
         self._header_key = key = sealing.derived(vault.ledger_key, "header")
-        self.nobody = Subject("", Scope.org(), key, key, key)
+        self.nobody = Subject("", Scope.org(), key, key, key, key)
 
     def to_stored_event(self, domain_event: Any) -> SealedEvent:
         """Return a `DraftEvent` sealed."""

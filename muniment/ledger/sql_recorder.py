@@ -19,7 +19,7 @@ from muniment.clock import Clock
 from muniment.domain.time import BEGINNING, Instant
 from muniment.ledger import statements, tables
 from muniment.ledger.bulk import insert_rows
-from muniment.ledger.database import StandingConnection, reading, transaction
+from muniment.ledger.database import StandingConnection, dispose, reading, transaction
 from muniment.ledger.leaves import LeafHasher, digest_of
 from muniment.ledger.merkle import TreeStore
 from muniment.ledger.prepared import Row
@@ -182,7 +182,7 @@ class SqlRecorder(LedgerRecorder):
     def close(self) -> None:
         """Close the connections; what was committed stays."""
         self._standing.close()
-        self.engine.dispose()
+        dispose(self.engine)
 
     def _present(self, connection: sa.Connection) -> Present:
         dialect = connection.dialect.name

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from muniment.domain.events import Status, Traits
-from muniment.domain.time import Instant, Period
+from muniment.domain.time import BEGINNING, Instant, Period
 from muniment.projections.ports import Found, Held, Point, Within
 
 
@@ -136,6 +136,15 @@ def conditions(within: Within) -> tuple[list[Condition], list[Condition]]:
         must.append(Among("status", [each.value for each in within.statuses]))
     if within.min_confidence is not None:
         must.append(Between(field="confidence", at_least=within.min_confidence))
+    if within.since is not None or within.until is not None:
+        must.append(
+            Between(
+                field="valid_from",
+                at_least=within.since,
+                above=BEGINNING,
+                below=within.until,
+            )
+        )
     return must, [Between(field="expires_at", at_most=within.expired_at)]
 
 

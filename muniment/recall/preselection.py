@@ -18,6 +18,8 @@ from muniment.projections.ports import CurrentFacts, Generation, Lexicon, Vector
 
 RANKED_MAX: Final = 5_000
 _DEPTH: Final = 100
+_WAIT_SECONDS: Final = 0.25
+"""So long an engine that is behind is waited for; to rank every fact takes no longer."""
 
 FactOf = tuple[str, str]
 """A subject, as the ledger names it, and a fact of it."""
@@ -30,18 +32,23 @@ class Sought:
 
     Attributes:
         subject_refs: Whose.
-        position: Of the last event known; an engine that is behind is not asked.
+        position: Up to which the engine must have come to be asked.
+        limit: How many facts the answer may have.
+        since, until: Bounds of the start of what holds.
     """
 
     text: str
     subject_refs: tuple[str, ...]
     position: int
+    limit: int
     valid_at: Instant
     expired_at: Instant
     statuses: tuple[str, ...]
     categories: tuple[str, ...] | None
     attributes: tuple[str, ...] | None
     min_confidence: float | None
+    since: Instant | None
+    until: Instant | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,12 +57,17 @@ class Preselected:
     What the engine finds.
 
     Attributes:
-        keyword: By fact, how well its terms match; of all that match at all.
+        keyword: By fact, how well its terms match.
         near: The facts nearest in meaning.
+        is_all: Whether there is nothing else that matches.
+        asked: The model, and the vector of the question by it; ``None`` where there is
+            none.
     """
 
     keyword: Mapping[FactOf, float]
     near: frozenset[FactOf]
+    is_all: bool
+    asked: tuple[str, Vector] | None
 
 
 class Kept(Protocol):
@@ -64,6 +76,8 @@ class Kept(Protocol):
     def current(self) -> tuple[Generation, CurrentFacts] | None: ...
 
     def reached(self) -> int: ...
+
+    def wait_until(self, position: int, *, seconds: float) -> bool: ...
 
 
 class Asks(Protocol):
@@ -99,12 +113,17 @@ class Preselection:
         generation, facts = current
         try:
             count = sum(facts.count(each) for each in sought.subject_refs)
-            # Behind, it would miss what was just written; so it is not asked.
-            if count <= self._ranked_max or self._kept.reached() < sought.position:
+            if count <= self._ranked_max or not self._has_reached(sought.position):
                 return None
             return self._found(sought, generation, facts)
         except IndexUnavailableError:
             return None
+
+    def _has_reached(self, position: int) -> bool:
+        # Behind, it would miss what was just written; so it is not asked.
+        if self._kept.reached() >= position:
+            return True
+        return self._kept.wait_until(position, seconds=_WAIT_SECONDS)
 
     def _found(
         self, sought: Sought, generation: Generation, facts: CurrentFacts
@@ -117,12 +136,18 @@ class Preselection:
             attributes=sought.attributes,
             statuses=tuple(Status(each) for each in sought.statuses),
             min_confidence=sought.min_confidence,
+            since=sought.since,
+            until=sought.until,
         )
+        # Some of what is found may not be shown after all.
+        depth = max(_DEPTH, 2 * sought.limit)
         terms = self._lexicon.query(sought.text)
-        matching = facts.matching(terms, within, limit=_DEPTH) if terms.indices else ()
+        matching = facts.matching(terms, within, limit=depth) if terms.indices else ()
         vector = self._asks.vector(sought.text, generation.model)
-        near = () if vector is None else facts.nearest(vector, within, limit=_DEPTH)
+        near = () if vector is None else facts.nearest(vector, within, limit=depth)
         return Preselected(
             keyword={(each.subject_ref, each.fact_id): each.score for each in matching},
             near=frozenset((each.subject_ref, each.fact_id) for each in near),
+            is_all=len(matching) < depth and len(near) < depth,
+            asked=None if vector is None else (generation.model, vector),
         )

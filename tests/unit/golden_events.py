@@ -29,6 +29,7 @@ from muniment.domain.events import (
     Inquiry,
     KeyHolder,
     RedactionDeferred,
+    RequestAnswered,
     RetireCause,
     RevisionCause,
     Status,
@@ -165,4 +166,5 @@ EXAMPLES: dict[str, list[Event]] = {
         ),
     ],
     "api_key.revoked.v1": [ApiKeyRevoked(ends_at=APRIL)],
+    "subject.request_answered.v1": [RequestAnswered()],
 }
