@@ -17,7 +17,7 @@ from muniment.domain.subject import SubjectState
 from muniment.domain.time import BEGINNING, AsOf, Instant, Period
 from muniment.instants import moment
 from muniment.ledger.ledger import Ledger
-from muniment.ledger.records import RecordedEvent
+from muniment.ledger.records import FACT, RecordedEvent
 from muniment.ledger.vault import Subject
 from muniment.projections.beliefs import BeliefQuery, BeliefRow, Timeline
 
@@ -204,16 +204,27 @@ class Lookup:
             return {}
         low, high = sorted((first.position, second.position))
         about = {first.as_of.valid_at, second.as_of.valid_at}
-        streams = showing.by_fact(self.ledger.subject_events(subject, until=high))
-        chosen = {
-            fact_id: _turning(streams[fact_id], about, after=low) for fact_id in fact_ids
+        # What is believed when needs no content, and most events of a fact turned nothing.
+        sealed = {
+            each.position: each
+            for each in self.ledger.recorder.read_streams(
+                [FACT + each for each in fact_ids]
+            )
+            if each.position <= high
         }
-        every = [event for events in chosen.values() for event in events]
-        origins = self.ledger.origins(subject, every)
-        return {
-            fact_id: tuple(showing.version(each, origins) for each in events)
-            for fact_id, events in chosen.items()
+        streams = showing.by_fact(self.ledger.mapper.opened([*sealed.values()], None))
+        turning = {
+            event.position
+            for fact_id in fact_ids
+            for event in _turning(streams[fact_id], about, after=low)
         }
+        chosen = [sealed[position] for position in sorted(turning)]
+        opened = self.ledger.mapper.opened(chosen, subject)
+        origins = self.ledger.origins(subject, opened)
+        causes: dict[str, tuple[FactVersion, ...]] = dict.fromkeys(fact_ids, ())
+        for event in opened:
+            causes[event.fact_id] += (showing.version(event, origins),)
+        return causes
 
 
 def _turning(

@@ -19,7 +19,7 @@ from muniment.clock import Clock
 from muniment.domain.time import BEGINNING, Instant
 from muniment.ledger import statements, tables
 from muniment.ledger.bulk import insert_rows
-from muniment.ledger.database import StandingConnection, reading, transaction
+from muniment.ledger.database import ReadingConnections, StandingConnection, transaction
 from muniment.ledger.leaves import LeafHasher, digest_of
 from muniment.ledger.merkle import TreeStore
 from muniment.ledger.prepared import Row
@@ -41,15 +41,27 @@ class SqlRecorder(LedgerRecorder):
         clock: Source of recorded time; ``None`` for the database server's clock, or
             this machine's on SQLite.
         lock_timeout: Seconds to wait for another writer.
+        pool_size: Of the engine.
+
+    Attributes:
+        reading: Gives a connection to read by, whose statements each see what is
+            committed then.
     """
 
     def __init__(
-        self, engine: sa.Engine, *, ledger: str, clock: Clock | None, lock_timeout: float
+        self,
+        engine: sa.Engine,
+        *,
+        ledger: str,
+        clock: Clock | None,
+        lock_timeout: float,
+        pool_size: int,
     ) -> None:
         self.engine = engine
         self.ledger = ledger
-        self.reading_engine = engine.execution_options(isolation_level="AUTOCOMMIT")
         self._clock = clock
+        self._readers = ReadingConnections(engine, pool_size=pool_size)
+        self.reading = self._readers.reading
         self._standing = StandingConnection(engine, lock_timeout=lock_timeout)
         self._lock_key = _lock_key(ledger)
 
@@ -66,38 +78,64 @@ class SqlRecorder(LedgerRecorder):
             raise IntegrityError(str(error)) from error
 
     def present(self) -> Present:
-        with reading(self.reading_engine) as connection:
+        with self.reading() as connection:
             return self._present(connection)
 
     def head_at(self, recorded_at: Instant) -> Head:
-        with reading(self.reading_engine) as connection:
+        with self.reading() as connection:
             row = statements.HEAD_AT.first(
                 connection, ledger=self.ledger, recorded_at_us=recorded_at
             )
         return Head(0, 0, BEGINNING) if row is None else Head(*row)
 
+    def settled_at(self, recorded_at: Instant) -> Head | None:
+        with self.reading() as connection:
+            settled = statements.SETTLED_AT[connection.dialect.name]
+            row = settled.first(connection, ledger=self.ledger, recorded_at_us=recorded_at)
+        if row is None:
+            return None
+        tx_id, position, known_at = row
+        return Head(tx_id or 0, position or 0, BEGINNING if tx_id is None else known_at)
+
     def read(
         self, *, after: int = 0, until: int | None = None, limit: int
     ) -> Sequence[StampedEvent]:
         last = min(after + limit, _NO_END if until is None else until)
-        with reading(self.reading_engine) as connection:
+        with self.reading() as connection:
             rows = statements.READ.rows(
                 connection, ledger=self.ledger, after=after, until=last
             )
         return [stamped(row) for row in rows]
 
     def read_stream(self, stream: str) -> Sequence[StampedEvent]:
-        with reading(self.reading_engine) as connection:
+        with self.reading() as connection:
             rows = statements.READ_STREAM.rows(
                 connection, ledger=self.ledger, stream=stream
             )
+        return [stamped(row) for row in rows]
+
+    def read_streams(self, streams: Collection[str]) -> Sequence[StampedEvent]:
+        wanted = sorted(set(streams))
+        with self.reading() as connection:
+            if connection.dialect.name == "postgresql":
+                rows = statements.READ_STREAMS.rows(
+                    connection, ledger=self.ledger, streams=wanted
+                )
+            else:
+                rows = [
+                    row
+                    for each in wanted
+                    for row in statements.READ_STREAM.rows(
+                        connection, ledger=self.ledger, stream=each
+                    )
+                ]
         return [stamped(row) for row in rows]
 
     def read_subject(
         self, subject_ref: str, *, after: int = 0, until: int | None = None
     ) -> Sequence[StampedEvent]:
         last = _NO_END if until is None else until
-        with reading(self.reading_engine) as connection:
+        with self.reading() as connection:
             rows = statements.READ_SUBJECT.rows(
                 connection,
                 ledger=self.ledger,
@@ -109,7 +147,7 @@ class SqlRecorder(LedgerRecorder):
 
     def transactions(self, numbers: Collection[int]) -> Sequence[TransactionRow]:
         wanted = sorted(set(numbers))
-        with reading(self.reading_engine) as connection:
+        with self.reading() as connection:
             if connection.dialect.name == "postgresql":
                 rows = statements.TRANSACTIONS.rows(
                     connection, ledger=self.ledger, numbers=wanted
@@ -125,17 +163,17 @@ class SqlRecorder(LedgerRecorder):
         return [_transaction(row) for row in rows]
 
     def transaction(self, tx_id: int) -> TransactionRow | None:
-        with reading(self.reading_engine) as connection:
+        with self.reading() as connection:
             row = statements.TRANSACTION.first(connection, ledger=self.ledger, tx_id=tx_id)
         return None if row is None else _transaction(row)
 
     @contextmanager
     def tree(self) -> Iterator[TreeStore]:
-        with reading(self.reading_engine) as connection:
+        with self.reading() as connection:
             yield SqlTree(connection, self.ledger)
 
     def read_transactions(self, *, after: int, limit: int) -> Sequence[TransactionRow]:
-        with reading(self.reading_engine) as connection:
+        with self.reading() as connection:
             rows = statements.TRANSACTIONS_AFTER.rows(
                 connection, ledger=self.ledger, after=after, most=limit
             )
@@ -144,14 +182,14 @@ class SqlRecorder(LedgerRecorder):
     def read_with_leaves(
         self, *, after: int, limit: int
     ) -> Sequence[tuple[StampedEvent, bytes]]:
-        with reading(self.reading_engine) as connection:
+        with self.reading() as connection:
             rows = statements.READ_WITH_LEAVES.rows(
                 connection, ledger=self.ledger, after=after, most=limit
             )
         return [(stamped(row[:-1]), bytes(row[-1])) for row in rows]
 
     def tree_heads(self) -> Sequence[tuple[int, str]]:
-        with reading(self.reading_engine) as connection:
+        with self.reading() as connection:
             rows = statements.TREE_HEADS.rows(connection, ledger=self.ledger, least=0)
         return [(size, note) for size, note in rows]
 
@@ -160,7 +198,7 @@ class SqlRecorder(LedgerRecorder):
             self._track(append, tracking)
 
     def max_tracking_id(self, application_name: str) -> int | None:
-        with reading(self.reading_engine) as connection:
+        with self.reading() as connection:
             row = statements.CHECKPOINT.first(
                 connection, ledger=self.ledger, projection=application_name
             )
@@ -169,6 +207,7 @@ class SqlRecorder(LedgerRecorder):
     def close(self) -> None:
         """Close the connections; what was committed stays."""
         self._standing.close()
+        self._readers.close()
         self.engine.dispose()
 
     def _present(self, connection: sa.Connection) -> Present:

@@ -11,7 +11,7 @@ from muniment.errors import ProjectionError
 from muniment.ledger import tables as ledger_tables
 from muniment.ledger.bulk import insert_rows
 from muniment.ledger.codec import ERASED
-from muniment.ledger.database import reading, scrub
+from muniment.ledger.database import scrub
 from muniment.ledger.mapper import SealingMapper
 from muniment.ledger.prepared import Prepared, Row
 from muniment.ledger.recorder import Append
@@ -73,12 +73,12 @@ class SqlTimeline:
         }
         if query.category is not None:
             values["category"] = query.category
-        with reading(self._recorder.reading_engine) as connection:
+        with self._recorder.reading() as connection:
             rows = statement.rows(connection, **values)
         return [_believed(row) for row in rows]
 
     def of_fact(self, fact_id: str, as_of: AsOf) -> Believed | None:
-        with reading(self._recorder.reading_engine) as connection:
+        with self._recorder.reading() as connection:
             row = _OF_FACT.first(
                 connection,
                 ledger=self._ledger,
@@ -126,7 +126,7 @@ class SqlTimeline:
             yield from _REPEATS_OF_SOME.rows(connection, **tags, **whose)
 
     def rows(self) -> Iterator[BeliefRow]:
-        with reading(self._recorder.reading_engine) as connection:
+        with self._recorder.reading() as connection:
             for row in _ALL_ROWS.run(connection, ledger=self._ledger):
                 try:
                     read = _row(row)
@@ -143,7 +143,7 @@ class SqlTimeline:
             return gone.rowcount
 
     def remaining(self, subject_ref: str) -> int:
-        with reading(self._recorder.reading_engine) as connection:
+        with self._recorder.reading() as connection:
             row = _COUNT.first(connection, ledger=self._ledger, subject_ref=subject_ref)
         assert row is not None, "a count has a row"
         return int(row[0])
@@ -169,7 +169,7 @@ class SqlTimeline:
         return count + len(batch)
 
     def fresh_rows(self) -> Iterator[list[BeliefRow]]:
-        with reading(self._recorder.reading_engine) as connection:
+        with self._recorder.reading() as connection:
             yield from self._fresh_rows(connection)
 
     def _fresh_rows(self, connection: sa.Connection) -> Iterator[list[BeliefRow]]:

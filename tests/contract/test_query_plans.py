@@ -21,7 +21,14 @@ WHOLE = {"_ALL_ROWS", "_DELETE_ALL", "_ERASED", "_ALL_SUBJECTS"}
 LAST = {"LAST_TREE_HEAD"}
 """These read the first row of an order, and stop."""
 
-ON_POSTGRESQL = {"LOCK", "TRANSACTIONS", "_REPEATS_OF_ALL", "_NEW_SUBJECT_PG"}
+BY_DIALECT = {"PRESENT", "SETTLED_AT"}
+ON_POSTGRESQL = {
+    "LOCK",
+    "READ_STREAMS",
+    "TRANSACTIONS",
+    "_REPEATS_OF_ALL",
+    "_NEW_SUBJECT_PG",
+}
 
 
 def prepared(module: object) -> dict[str, Prepared]:
@@ -32,6 +39,8 @@ def prepared(module: object) -> dict[str, Prepared]:
         name: value
         for name, value in found.items()
         if name not in WHOLE | LAST | ON_POSTGRESQL
+    } | {
+        name: value["sqlite"] for name, value in vars(module).items() if name in BY_DIALECT
     }
 
 
