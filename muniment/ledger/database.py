@@ -236,12 +236,18 @@ def writing(engine: sa.Engine, *, lock_timeout: float) -> Iterator[sa.Connection
 
 
 @contextmanager
-def transaction(connection: sa.Connection) -> Iterator[None]:
+def transaction(
+    connection: sa.Connection, *, lock_key: int | None = None
+) -> Iterator[None]:
     """
     Commit on *connection* when the block ends well.
 
     On SQLite the one write lock is taken at once, so that nothing read in the block can
     be overtaken by another writer.
+
+    Args:
+        connection: In autocommit, where *lock_key* is given.
+        lock_key: On PostgreSQL the advisory lock to take, in the round trip that begins.
 
     Raises:
         CommitUncertainError: If the answer to the commit is lost.
@@ -249,6 +255,9 @@ def transaction(connection: sa.Connection) -> Iterator[None]:
     connection.begin()
     if connection.dialect.name == "sqlite":
         driver_cursor(connection).execute("BEGIN IMMEDIATE", ())
+    elif lock_key is not None:
+        begin = f"BEGIN; SELECT pg_advisory_xact_lock({lock_key:d})"
+        driver_cursor(connection).execute(begin, None)
     yield
     _commit(connection)
 

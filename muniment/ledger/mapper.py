@@ -1,6 +1,6 @@
 """From domain events to sealed, stored ones and back: the library's mapper, per stream."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -92,6 +92,23 @@ class SealingMapper(Mapper[str]):
     def subject(self, ref: str) -> Subject | None:
         """Return a subject by its name inside, or ``None`` when it was erased."""
         return self._vault.subject(ref)
+
+    def opened_of_all(self, events: Iterable[StampedEvent]) -> Iterator[RecordedEvent]:
+        """Yield *events* of whatever subjects opened, the keys fetched once for each."""
+        events = list(events)
+        key_ids: dict[str, set[int]] = {}
+        for each in events:
+            key_ids.setdefault(each.sealed.subject_ref, set()).add(each.sealed.key_id)
+        subjects = {ref: self._vault.subject(ref) for ref in key_ids}
+        keys = {
+            ref: self._vault.keys(subject, key_ids[ref])
+            for ref, subject in subjects.items()
+            if subject is not None
+        }
+        for each in events:
+            ref = each.sealed.subject_ref
+            key = keys[ref].get(each.sealed.key_id) if ref in keys else None
+            yield self._recorded(each, key, subjects[ref])
 
     def sealed_header(self, subject: Subject | None, tx_id: int, origin: Origin) -> bytes:
         """

@@ -62,15 +62,19 @@ class SqlRecorder(LedgerRecorder):
         self._clock = clock
         self._readers = ReadingConnections(engine, pool_size=pool_size)
         self.reading = self._readers.reading
-        self._standing = StandingConnection(engine, lock_timeout=lock_timeout)
+        self._standing = StandingConnection(
+            engine.execution_options(isolation_level="AUTOCOMMIT"),
+            lock_timeout=lock_timeout,
+        )
         self._lock_key = _lock_key(ledger)
 
     @contextmanager
     def appending(self) -> Iterator["_SqlAppend"]:
         try:
-            with self._standing.held() as connection, transaction(connection):
-                if connection.dialect.name == "postgresql":
-                    statements.LOCK.run(connection, lock_key=self._lock_key)
+            with (
+                self._standing.held() as connection,
+                transaction(connection, lock_key=self._lock_key),
+            ):
                 # A statement of its own: it sees what was committed by whoever held
                 # the lock before.
                 yield _SqlAppend(connection, self.ledger, self._present(connection))

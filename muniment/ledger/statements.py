@@ -16,9 +16,6 @@ EVENT_COLUMNS = tuple(
 """In this order `stamped` takes them."""
 
 _TX_COLUMNS = tuple(each for each in tables.transaction.columns if each.name != "ledger")
-LOCK = Prepared(
-    sa.select(sa.func.pg_advisory_xact_lock(sa.bindparam("lock_key", type_=sa.BigInteger)))
-)
 
 
 def _present_query(now: sa.ColumnElement[int], *, lateral: bool) -> Prepared:

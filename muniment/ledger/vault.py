@@ -276,23 +276,21 @@ class Vault:
         self, connection: sa.Connection, subject: Subject, wanted: AbstractSet[int]
     ) -> dict[int, bytes]:
         """Return those of the *wanted* keys that the vault holds."""
-        rows: Iterable[Row] = ()
-        if len(wanted) > 1:
-            rows = _KEYS_OF.rows(connection, ledger=self._ledger, subject_ref=subject.ref)
-        found = {row[0]: row for row in rows if row[0] in wanted}
-        for key_id in wanted - found.keys():
-            # Destroyed, or of a row that was pasted from another subject.
-            row = _KEY.first(connection, ledger=self._ledger, key_id=key_id)
-            if row is not None and row[1] != subject.ref:
-                raise BrokenSealError(f"key {key_id}, which is another subject's")
-            if row is not None:
-                found[key_id] = row
-        return {
-            key_id: sealing.unseal(
-                subject.key, wrapped, place=self._key_place(subject.ref, key_id)
+        rows: Iterable[Row]
+        if connection.dialect.name == "postgresql":
+            rows = _KEYS.rows(connection, ledger=self._ledger, key_ids=list(wanted))
+        else:
+            one_each = (
+                _KEY.first(connection, ledger=self._ledger, key_id=each) for each in wanted
             )
-            for key_id, _, wrapped in found.values()
-        }
+            rows = [row for row in one_each if row is not None]
+        found: dict[int, bytes] = {}
+        for key_id, subject_ref, wrapped in rows:
+            if subject_ref != subject.ref:
+                raise BrokenSealError(f"key {key_id}, which is another subject's")
+            place = self._key_place(subject.ref, key_id)
+            found[key_id] = sealing.unseal(subject.key, wrapped, place=place)
+        return found
 
     def _keep(self, opened: Mapping[tuple[str, int], bytes]) -> None:
         if len(self._stream_keys) + len(opened) > _CACHED_MAX:
@@ -377,4 +375,9 @@ _STREAM_KEYS = sa.select(_k.key_id, _k.subject_ref, _k.wrapped).where(
     _k.ledger == sa.bindparam("ledger")
 )
 _KEY = Prepared(_STREAM_KEYS.where(_k.key_id == sa.bindparam("key_id")))
-_KEYS_OF = Prepared(_STREAM_KEYS.where(_k.subject_ref == sa.bindparam("subject_ref")))
+_KEYS = Prepared(
+    _STREAM_KEYS.where(
+        _k.key_id == sa.any_(sa.bindparam("key_ids", type_=postgresql.ARRAY(sa.BigInteger)))
+    )
+)
+"""For PostgreSQL alone, where each statement is a round trip."""

@@ -1,6 +1,7 @@
 """The timeline in SQL: one row for each rectangle, applied with the events themselves."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
@@ -174,19 +175,19 @@ class SqlTimeline:
 
     def _fresh_rows(self, connection: sa.Connection) -> Iterator[list[BeliefRow]]:
         erased = {row[0] for row in _ERASED.rows(connection, ledger=self._ledger)}
-        for stream in _fact_streams(connection, self._ledger):
-            if stream[0].sealed.subject_ref in erased:
-                continue
-            subject = self._mapper.subject(stream[0].sealed.subject_ref)
-            recorded = self._mapper.opened(stream, subject)
-            yield rows_of(recorded)
+        events = (
+            event
+            for page in _pages(connection, self._ledger)
+            for event in self._mapper.opened_of_all(
+                each for each in page if each.sealed.subject_ref not in erased
+            )
+        )
+        for _, stream in groupby(events, key=lambda each: each.stream):
+            yield rows_of(list(stream))
 
 
-def _fact_streams(
-    connection: sa.Connection, ledger: str
-) -> Iterator[Sequence[StampedEvent]]:
-    """Yield the events of each fact of a ledger."""
-    gathered: list[StampedEvent] = []
+def _pages(connection: sa.Connection, ledger: str) -> Iterator[Sequence[StampedEvent]]:
+    """Yield the events of all facts of a ledger, fact by fact, in pages."""
     after: tuple[str, int] = (FACT, 0)
     while True:
         page = [
@@ -195,18 +196,11 @@ def _fact_streams(
                 connection, ledger=ledger, stream=after[0], version=after[1], most=_PAGE
             )
         ]
-        for event in page:
-            name = event.sealed.originator_id
-            if gathered and gathered[0].sealed.originator_id != name:
-                yield gathered
-                gathered = []
-            gathered.append(event)
+        yield page
         if len(page) < _PAGE:
-            break
+            return
         last = page[-1].sealed
         after = (str(last.originator_id), last.originator_version)
-    if gathered:
-        yield gathered
 
 
 def _close(
