@@ -134,7 +134,8 @@ class Lookup:
                 expired_at=point.asked_at,
             )
         )
-        said = self.ledger.mapper.opened([each.said for each in found], subject)
+        sealed = [each.said for each in found]
+        said = self.ledger.mapper.opened(sealed, subject, tagged=False)
         if any(_says_nothing(each) for each in said) and not self._is_known(subject):
             # It was erased while this was read: its keys go before its rows.
             return []
@@ -178,7 +179,7 @@ class Lookup:
         subject = self.ledger.vault.subject(found.row.subject_ref) if found else None
         if found is None or subject is None:
             return None
-        (said,) = self.ledger.mapper.opened([found.said], subject)
+        (said,) = self.ledger.mapper.opened([found.said], subject, tagged=False)
         return showing.fact(subject, said, found.row.valid), found.row
 
     def content_in_use(self, fact_id: str, point: Point) -> str | None:
@@ -219,7 +220,7 @@ class Lookup:
             for event in _turning(streams[fact_id], about, after=low)
         }
         chosen = [sealed[position] for position in sorted(turning)]
-        opened = self.ledger.mapper.opened(chosen, subject)
+        opened = self.ledger.mapper.opened(chosen, subject, tagged=False)
         origins = self.ledger.origins(subject, opened)
         causes: dict[str, tuple[FactVersion, ...]] = dict.fromkeys(fact_ids, ())
         for event in opened:

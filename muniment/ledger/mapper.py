@@ -79,14 +79,26 @@ class SealingMapper(Mapper[str]):
         )
 
     def opened(
-        self, events: Sequence[StampedEvent], subject: Subject | None
+        self,
+        events: Sequence[StampedEvent],
+        subject: Subject | None,
+        *,
+        tagged: bool = True,
     ) -> tuple[RecordedEvent, ...]:
-        """Return *events* of one subject opened; without content where there is no key."""
+        """
+        Return *events* of one subject opened; without content where there is no key.
+
+        Args:
+            events: Of that subject.
+            subject: Whose they are, or ``None`` to leave the content sealed.
+            tagged: Whether the digests of what they say are wanted, too.
+        """
         keys: Mapping[int, bytes] = {}
         if subject is not None and events:
             keys = self._vault.keys(subject, [each.sealed.key_id for each in events])
         return tuple(
-            self._recorded(each, keys.get(each.sealed.key_id), subject) for each in events
+            self._recorded(each, keys.get(each.sealed.key_id), subject if tagged else None)
+            for each in events
         )
 
     def subject(self, ref: str) -> Subject | None:
@@ -152,7 +164,7 @@ class SealingMapper(Mapper[str]):
         return msgspec.json.decode(plain, type=Origin)
 
     def _recorded(
-        self, stamped: StampedEvent, key: bytes | None, subject: Subject | None
+        self, stamped: StampedEvent, key: bytes | None, tagged_by: Subject | None
     ) -> RecordedEvent:
         event = self._open(stamped.sealed, key)
         return RecordedEvent(
@@ -162,7 +174,7 @@ class SealingMapper(Mapper[str]):
             stream=str(stamped.sealed.originator_id),
             version=stamped.sealed.originator_version,
             subject_ref=stamped.sealed.subject_ref,
-            content_tag=content_tag(subject, event) if subject else None,
+            content_tag=content_tag(tagged_by, event) if tagged_by else None,
             event=event,
         )
 

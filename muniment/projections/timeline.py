@@ -33,6 +33,7 @@ from muniment.projections.beliefs import (
 
 
 _PAGE = 5_000
+_STATUSES = {each.value: each for each in Status}
 _NO_LIMIT = 2**31 - 1
 
 
@@ -131,7 +132,7 @@ class SqlTimeline:
             for row in _ALL_ROWS.run(connection, ledger=self._ledger):
                 try:
                     read = _row(row)
-                except (AssertionError, ValueError) as error:
+                except (AssertionError, KeyError, ValueError) as error:
                     raise ProjectionError("timeline", row[7], str(error)) from error
                 yield read
 
@@ -258,7 +259,7 @@ def _row(values: Row) -> BeliefRow:
         traits=Traits(
             category=category,
             attribute=attribute,
-            status=Status(status),
+            status=_STATUSES[status],
             confidence=confidence,
             importance=importance,
             core=bool(core),
