@@ -1,6 +1,7 @@
 """Connections to SQLite and PostgreSQL, set up so that what is committed is durable."""
 
 import sqlite3
+import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -8,7 +9,6 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-import psycopg
 import sqlalchemy as sa
 
 from muniment.errors import (
@@ -30,19 +30,26 @@ _DIALECTS: Final = {
 }
 
 
-_IDLE_SECONDS: Final = 5.0
-_FREE_SECONDS: Final = 30.0
+IDLE_SECONDS: Final = 5.0
+"""So long a connection that lay idle is taken for a working one."""
+
 _WAL_SECONDS: Final = 10.0
 _FAILURES: Final = (
     sa.exc.OperationalError,
     sa.exc.InterfaceError,
     sa.exc.TimeoutError,
-    sqlite3.OperationalError,
-    sqlite3.InterfaceError,
-    psycopg.OperationalError,
-    psycopg.InterfaceError,
 )
-"""What SQLAlchemy and the drivers raise when a database fails, not a statement."""
+
+
+def of_drivers(*names: str) -> tuple[type[Exception], ...]:
+    """
+    Return the errors that the drivers know by *names*.
+
+    PostgreSQL's raises none before SQLAlchemy has loaded it, and is not imported here:
+    that takes a command on SQLite a sixth of its time.
+    """
+    drivers = sqlite3, sys.modules.get("psycopg")
+    return tuple(getattr(each, name) for each in drivers if each for name in names)
 
 
 def connect(
@@ -135,76 +142,11 @@ class StandingConnection:
 
     def _taken(self) -> sa.Connection:
         connection, self._connection = self._connection, None
-        if connection is not None and time.monotonic() - self._used_at < _IDLE_SECONDS:
+        if connection is not None and time.monotonic() - self._used_at < IDLE_SECONDS:
             return connection
         if connection is not None:
             connection.close()
         return self._engine.connect()
-
-
-class ReadingConnections:
-    """
-    Connections whose statements each see what is committed then, kept open for reading.
-
-    To fetch one from the pool, set it up and give it back costs more than a short read.
-    A thread that finds all in use waits for one.
-
-    Args:
-        engine: Where they lead.
-        pool_size: Of its pool, which keeps room for others.
-    """
-
-    def __init__(self, engine: sa.Engine, *, pool_size: int) -> None:
-        self._engine = engine.execution_options(isolation_level="AUTOCOMMIT")
-        self._idle: list[tuple[sa.Connection, float]] = []
-        # Most of the pool stays for others, who may share it.
-        self._idle_max = pool_size // 4
-        # It gives out twice its size; a writer has one, and what is done seldom.
-        self._free = threading.Semaphore(max(1, 2 * pool_size - 2))
-
-    @contextmanager
-    def reading(self) -> Iterator[sa.Connection]:
-        """
-        Give a connection of this thread's own.
-
-        Raises:
-            DatabaseUnavailableError: If the database cannot be reached.
-        """
-        if not self._free.acquire(timeout=_FREE_SECONDS):
-            raise DatabaseUnavailableError("all connections are in use")
-        try:
-            with translated(0):
-                connection = self._taken()
-                try:
-                    yield connection
-                except BaseException:
-                    connection.close()
-                    raise
-                self._put(connection)
-        finally:
-            self._free.release()
-
-    def close(self) -> None:
-        """Give all connections back that nobody uses."""
-        self._idle_max = 0
-        while self._idle:
-            self._idle.pop()[0].close()
-
-    def _taken(self) -> sa.Connection:
-        try:
-            connection, used_at = self._idle.pop()
-        except IndexError:
-            return self._engine.connect()
-        if time.monotonic() - used_at < _IDLE_SECONDS:
-            return connection
-        connection.close()
-        return self._engine.connect()
-
-    def _put(self, connection: sa.Connection) -> None:
-        if len(self._idle) < self._idle_max:
-            self._idle.append((connection, time.monotonic()))
-        else:
-            connection.close()
 
 
 def is_foreign(file: Path, version_table: str) -> bool:
@@ -279,7 +221,7 @@ def translated(lock_timeout: float) -> Iterator[None]:
     """Turn a failure of the database into the error that says what to do."""
     try:
         yield
-    except _FAILURES as error:
+    except _failures() as error:
         problem = _problem(error)
         if "locked" in problem or "lock timeout" in problem:
             raise LedgerBusyError(lock_timeout) from error
@@ -313,9 +255,14 @@ def scrub(engine: sa.Engine, table_names: Sequence[str]) -> bool:
 def _commit(connection: sa.Connection) -> None:
     try:
         connection.commit()
-    except _FAILURES as error:
+    except _failures() as error:
         # The database may have committed before the connection broke.
         raise CommitUncertainError(_problem(error)) from error
+
+
+def _failures() -> tuple[type[Exception], ...]:
+    """Return what is raised when a database fails, not a statement."""
+    return *_FAILURES, *of_drivers("OperationalError", "InterfaceError")
 
 
 def _problem(error: Exception) -> str:
@@ -387,10 +334,10 @@ def _note_idle(_connection: object, record: Any) -> None:
 
 def _refuse_stale(connection: Any, record: Any, _proxy: object) -> None:
     """Ask whether a connection that lay idle still works; if not, another is made."""
-    if time.monotonic() - record.info.get("idle_since", time.monotonic()) < _IDLE_SECONDS:
+    if time.monotonic() - record.info.get("idle_since", time.monotonic()) < IDLE_SECONDS:
         return
     try:
         connection.execute("SELECT 1")
         connection.rollback()
-    except psycopg.Error as error:
+    except of_drivers("Error") as error:
         raise sa.exc.DisconnectionError from error

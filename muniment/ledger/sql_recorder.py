@@ -7,11 +7,9 @@ visible in the order in which they were given out, and a reader never sees a gap
 """
 
 import hashlib
-import sqlite3
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 
-import psycopg
 import sqlalchemy as sa
 from eventsourcing.persistence import IntegrityError, Tracking
 
@@ -19,10 +17,11 @@ from muniment.clock import Clock
 from muniment.domain.time import BEGINNING, Instant
 from muniment.ledger import statements, tables
 from muniment.ledger.bulk import insert_rows
-from muniment.ledger.database import ReadingConnections, StandingConnection, transaction
+from muniment.ledger.database import StandingConnection, of_drivers, transaction
 from muniment.ledger.leaves import LeafHasher, digest_of
 from muniment.ledger.merkle import TreeStore
-from muniment.ledger.prepared import Row
+from muniment.ledger.prepared import Row, rows_of_each
+from muniment.ledger.readers import ReadingConnections
 from muniment.ledger.recorder import Append, LedgerRecorder, Present
 from muniment.ledger.records import SUBJECT, Head, SealedEvent, StampedEvent, TransactionRow
 from muniment.ledger.sql_tree import SqlTree
@@ -78,7 +77,7 @@ class SqlRecorder(LedgerRecorder):
                 # A statement of its own: it sees what was committed by whoever held
                 # the lock before.
                 yield _SqlAppend(connection, self.ledger, self._present(connection))
-        except (sqlite3.IntegrityError, psycopg.IntegrityError) as error:
+        except of_drivers("IntegrityError") as error:
             raise IntegrityError(str(error)) from error
 
     def present(self) -> Present:
@@ -119,20 +118,14 @@ class SqlRecorder(LedgerRecorder):
         return [stamped(row) for row in rows]
 
     def read_streams(self, streams: Collection[str]) -> Sequence[StampedEvent]:
-        wanted = sorted(set(streams))
         with self.reading() as connection:
-            if connection.dialect.name == "postgresql":
-                rows = statements.READ_STREAMS.rows(
-                    connection, ledger=self.ledger, streams=wanted
-                )
-            else:
-                rows = [
-                    row
-                    for each in wanted
-                    for row in statements.READ_STREAM.rows(
-                        connection, ledger=self.ledger, stream=each
-                    )
-                ]
+            rows = rows_of_each(
+                connection,
+                sorted(set(streams)),
+                one=(statements.READ_STREAM, "stream"),
+                every=(statements.READ_STREAMS, "streams"),
+                ledger=self.ledger,
+            )
         return [stamped(row) for row in rows]
 
     def read_subject(
@@ -150,20 +143,14 @@ class SqlRecorder(LedgerRecorder):
         return [stamped(row) for row in rows]
 
     def transactions(self, numbers: Collection[int]) -> Sequence[TransactionRow]:
-        wanted = sorted(set(numbers))
         with self.reading() as connection:
-            if connection.dialect.name == "postgresql":
-                rows = statements.TRANSACTIONS.rows(
-                    connection, ledger=self.ledger, numbers=wanted
-                )
-            else:
-                rows = [
-                    row
-                    for each in wanted
-                    for row in statements.TRANSACTION.rows(
-                        connection, ledger=self.ledger, tx_id=each
-                    )
-                ]
+            rows = rows_of_each(
+                connection,
+                sorted(set(numbers)),
+                one=(statements.TRANSACTION, "tx_id"),
+                every=(statements.TRANSACTIONS, "numbers"),
+                ledger=self.ledger,
+            )
         return [_transaction(row) for row in rows]
 
     def transaction(self, tx_id: int) -> TransactionRow | None:

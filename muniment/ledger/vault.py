@@ -27,7 +27,7 @@ from muniment.ledger.bulk import insert_rows
 from muniment.ledger.database import StandingConnection, writing
 from muniment.ledger.destruction import Destructions
 from muniment.ledger.keys import KeyRing
-from muniment.ledger.prepared import Prepared, Row
+from muniment.ledger.prepared import Prepared, rows_of_each
 
 
 _BATCH_MAX = 1024
@@ -261,29 +261,28 @@ class Vault:
             after = _TAKE_KEY_IDS.first(connection, count=len(made))
             assert after is not None, "the vault has its one row"
             numbered = list(enumerate(made, int(after[0]) - len(made)))
-            rows = [self._stream_key_row(subject, *each) for each in numbered]
+            wrapped = sealing.seal_each(
+                subject.key,
+                [(key, self._key_place(subject.ref, key_id)) for key_id, key in numbered],
+            )
+            rows = [
+                (self._ledger, key_id, subject.ref, each)
+                for (key_id, _), each in zip(numbered, wrapped, strict=True)
+            ]
             insert_rows(connection, tables.stream_key, rows)
         return numbered
-
-    def _stream_key_row(
-        self, subject: Subject, key_id: int, key: bytes
-    ) -> tuple[object, ...]:
-        place = self._key_place(subject.ref, key_id)
-        wrapped = sealing.seal(subject.key, key, place=place)
-        return self._ledger, key_id, subject.ref, wrapped
 
     def _fetch(
         self, connection: sa.Connection, subject: Subject, wanted: AbstractSet[int]
     ) -> dict[int, bytes]:
         """Return those of the *wanted* keys that the vault holds."""
-        rows: Iterable[Row]
-        if connection.dialect.name == "postgresql":
-            rows = _KEYS.rows(connection, ledger=self._ledger, key_ids=list(wanted))
-        else:
-            one_each = (
-                _KEY.first(connection, ledger=self._ledger, key_id=each) for each in wanted
-            )
-            rows = [row for row in one_each if row is not None]
+        rows = rows_of_each(
+            connection,
+            list(wanted),
+            one=(_KEY, "key_id"),
+            every=(_KEYS, "key_ids"),
+            ledger=self._ledger,
+        )
         found: dict[int, bytes] = {}
         for key_id, subject_ref, wrapped in rows:
             if subject_ref != subject.ref:
