@@ -31,27 +31,38 @@ if TYPE_CHECKING:
         StoreReport,
     )
     from muniment.api.custody import Hold, Verification
+    from muniment.api.found import LegRank, SearchHit, SearchHits
     from muniment.api.retaining import Retirement
     from muniment.api.rollbacks import Cause
     from muniment.api.store import MemoryStore
     from muniment.domain.policy import RetentionRule
     from muniment.domain.scope import Scope
     from muniment.errors import MunimentError
+    from muniment.projections.ports import Generation
+    from muniment.projections.progress import Progress
+    from muniment.projections.reconcile import Difference, Fault
     from muniment.settings import Settings
 else:
     # A name is imported when it is first used: the command line says its version, or
     # what is typed wrongly, without loading a database library, ten times as fast.
     _ELSEWHERE = {
         "Cause": "muniment.api.rollbacks",
+        "Difference": "muniment.projections.reconcile",
         "ErasureCertificate": "muniment.api.certificates",
         "ErasurePlan": "muniment.api.certificates",
         "ErasureStatus": "muniment.api.certificates",
+        "Fault": "muniment.projections.reconcile",
+        "Generation": "muniment.projections.ports",
         "Hold": "muniment.api.custody",
+        "LegRank": "muniment.api.found",
         "MemoryStore": "muniment.api.store",
         "MunimentError": "muniment.errors",
+        "Progress": "muniment.projections.progress",
         "RetentionRule": "muniment.domain.policy",
         "Retirement": "muniment.api.retaining",
         "Scope": "muniment.domain.scope",
+        "SearchHit": "muniment.api.found",
+        "SearchHits": "muniment.api.found",
         "Settings": "muniment.settings",
         "StoreReport": "muniment.api.certificates",
         "Verification": "muniment.api.custody",
@@ -72,13 +83,17 @@ __all__ = [
     "BlameEntry",
     "Cause",
     "DiffEntry",
+    "Difference",
     "ErasureCertificate",
     "ErasurePlan",
     "ErasureStatus",
     "Fact",
     "FactHistory",
     "FactVersion",
+    "Fault",
+    "Generation",
     "Hold",
+    "LegRank",
     "MemoryDiff",
     "MemorySnapshot",
     "MemoryStore",
@@ -86,11 +101,14 @@ __all__ = [
     "MunimentError",
     "Page",
     "PlannedConflict",
+    "Progress",
     "Receipt",
     "RetentionRule",
     "Retirement",
     "RollbackPlan",
     "Scope",
+    "SearchHit",
+    "SearchHits",
     "Settings",
     "SkippedFact",
     "StoreReport",

@@ -37,8 +37,19 @@ _REVISED: dict[str, Any] = {
     "source": "user_explicit",
     "source_turns": (),
     "expected_version": None,
+    "clear": (),
 }
 """The fields of a revision, and what they are when left out."""
+
+
+CLEARED: dict[str, Any] = {
+    "category": None,
+    "attribute": None,
+    "expires_at": None,
+    "entities": (),
+    "metadata": {},
+}
+"""What a revision can clear, and what each is then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +103,7 @@ class Drafting:
             if value is not None or _REVISED[field] is not None
         }
         fields = {**_REVISED, **self._checked(said)}
+        fields |= _cleared(fields)
         valid_from, valid_to = fields["valid_from"], fields["valid_to"]
         if valid_from is not None and valid_to is not None:
             Period(valid_from, valid_to)
@@ -132,6 +144,16 @@ def _traits(fields: Mapping[str, Any]) -> Traits:
     )
 
 
+def _cleared(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields to be cleared as they are then; none has a value besides."""
+    for each in fields["clear"]:
+        if each not in CLEARED:
+            raise InvalidValueError("clear", each, f"one of {', '.join(CLEARED)}")
+        if fields[each] is not None:
+            raise InvalidValueError(each, fields[each], "left out where it is cleared")
+    return {each: CLEARED[each] for each in fields["clear"]}
+
+
 def _evidence(fields: Mapping[str, Any]) -> Evidence:
     return Evidence(
         source=fields["source"],
@@ -153,6 +175,7 @@ def _changes(fields: Mapping[str, Any]) -> Changes:
         entities=fields["entities"],
         metadata=fields["metadata"],
         expires_at=fields["expires_at"],
+        cleared=tuple(sorted(e for e in set(fields["clear"]) if CLEARED[e] is None)),
     )
 
 
@@ -180,4 +203,5 @@ _CHECKS: dict[str, Check] = {
     "expires_at": lambda value, _: inputs.time_or_none(value),
     "claimed_at": lambda value, _: inputs.time_or_none(value),
     "expected_version": lambda value, _: expected_version_or_none(value),
+    "clear": lambda value, _: () if value is None else inputs.names("clear", value),
 }

@@ -19,7 +19,13 @@ from muniment.instants import moment
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.records import FACT, RecordedEvent
 from muniment.ledger.vault import Subject
-from muniment.projections.beliefs import BeliefQuery, BeliefRow, Timeline
+from muniment.projections.beliefs import (
+    BeliefQuery,
+    BeliefRow,
+    DerivedStore,
+    Timeline,
+    Uses,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,11 +57,15 @@ class Lookup:
     Attributes:
         ledger: Where the events are.
         timeline: Where the beliefs are.
+        derived: Every store an erasure has to reach, the timeline first.
+        uses: Who knows when facts were used otherwise than by writing; retention asks.
     """
 
     def __init__(self, ledger: Ledger, timeline: Timeline) -> None:
         self.ledger = ledger
         self.timeline = timeline
+        self.derived: tuple[DerivedStore, ...] = (timeline,)
+        self.uses: tuple[Uses, ...] = ()
 
     def now(self, valid_at: Instant | None = None) -> Point:
         """Return this moment, or what is known at it about *valid_at*."""
@@ -136,16 +146,13 @@ class Lookup:
         )
         sealed = [each.said for each in found]
         said = self.ledger.mapper.opened(sealed, subject, tagged=False)
-        if any(_says_nothing(each) for each in said) and not self._is_known(subject):
+        if any(_says_nothing(each) for each in said) and self.ledger.was_erased(subject):
             # It was erased while this was read: its keys go before its rows.
             return []
         return [
             (showing.fact(subject, event, each.row.valid), each.row)
             for event, each in zip(said, found, strict=True)
         ]
-
-    def _is_known(self, subject: Subject) -> bool:
-        return self.ledger.vault.subject(subject.ref) is not None
 
     def usable_facts(
         self,
@@ -167,6 +174,13 @@ class Lookup:
         usable = [each for each in found if not state.restricts(each[0].fact_id)]
         return usable[:limit]
 
+    def usable(self, subjects: Sequence[Subject]) -> tuple[list[Subject], frozenset[str]]:
+        """Return those of *subjects* that may be used now, and their facts that may not."""
+        states = [(each, self.ledger.subject_state(each)) for each in subjects]
+        used = [(each, state) for each, state in states if not state.erasure_deferred]
+        hidden = frozenset(fact_id for _, state in used for fact_id in state.deferred)
+        return [each for each, _ in used], hidden
+
     def is_restricted(self, fact: Fact) -> bool:
         """Whether a fact is stored and not used: a hold keeps it from being erased."""
         subject = self.ledger.vault.find(fact.scope)
@@ -180,6 +194,8 @@ class Lookup:
         if found is None or subject is None:
             return None
         (said,) = self.ledger.mapper.opened([found.said], subject, tagged=False)
+        if _says_nothing(said) and self.ledger.was_erased(subject):
+            return None
         return showing.fact(subject, said, found.row.valid), found.row
 
     def content_in_use(self, fact_id: str, point: Point) -> str | None:
@@ -217,7 +233,7 @@ class Lookup:
         turning = {
             event.position
             for fact_id in fact_ids
-            for event in _turning(streams[fact_id], about, after=low)
+            for event in _turning(streams.get(fact_id, ()), about, after=low)
         }
         chosen = [sealed[position] for position in sorted(turning)]
         opened = self.ledger.mapper.opened(chosen, subject, tagged=False)

@@ -17,6 +17,7 @@ from muniment.api.opening import (
     rotate_key,
     settings_for,
 )
+from muniment.api.recalling import RecallStores
 from muniment.api.rollbacks import Cause, OnConflict, Planner
 from muniment.api.verbs import verb, write_verb
 from muniment.domain.commands import RollBackFact
@@ -44,6 +45,9 @@ class MemoryStore(CustodialStore):
             opened.ledger, opened.timeline, content_limit=settings.content_limit
         )
         self._place = opened.place
+        self._recall = opened.recall
+        lookup = self._lookup
+        lookup.derived = (*lookup.derived, RecallStores(opened.recall))
         self._leave = opened.leave
         self._settings = settings
 
@@ -73,8 +77,12 @@ class MemoryStore(CustodialStore):
         """
         settings = settings_for(target)
         store = cls(open_ledger(settings, clock=clock, create=create), settings)
-        # Before anything is read: a process may have died, or a backup been restored.
-        Forgetter(store._lookup).resume()
+        try:
+            # Before anything is read: a process may have died, or a backup been restored.
+            Forgetter(store._lookup).resume()
+        except BaseException:
+            store.close()
+            raise
         return store
 
     @property
@@ -90,6 +98,7 @@ class MemoryStore(CustodialStore):
     def close(self) -> None:
         """Let go of connections and keys; what was written stays."""
         if self._open_lookup is not None:
+            self._recall.close()
             self._ledger.close()
             if self._leave is not None:
                 self._leave()

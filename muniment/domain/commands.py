@@ -44,7 +44,13 @@ class CorroborateFact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changes:
-    """What a revision says anew; a field that is ``None`` stays as it was."""
+    """
+    What a revision says anew; a field that is ``None`` stays as it was.
+
+    Attributes:
+        cleared: Which of ``category``, ``attribute`` and ``expires_at`` have no value
+            any more.
+    """
 
     text: str | None = None
     category: str | None = None
@@ -55,6 +61,7 @@ class Changes:
     entities: tuple[str, ...] | None = None
     metadata: Mapping[str, Json] | None = None
     expires_at: Instant | None = None
+    cleared: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +124,8 @@ class RollBackFact:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RedactFact:
     """Make its content unreadable at every as-of."""
+
+    expected_version: int | None
 
 
 FactCommand = (

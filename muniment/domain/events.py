@@ -248,6 +248,11 @@ class SubjectErased:
     """The keys of the subject were destroyed. Not reversible."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestAnswered:
+    """A request with an idempotency key had nothing to do; its key is kept."""
+
+
 SubjectEvent = (
     SubjectFrozen
     | SubjectThawed
@@ -256,6 +261,7 @@ SubjectEvent = (
     | RedactionDeferred
     | ErasureDeferred
     | SubjectErased
+    | RequestAnswered
 )
 
 Event = FactEvent | SubjectEvent

@@ -30,6 +30,8 @@ Every error Muniment raises on purpose.
   + Conflict                    the world moved: read again, then decide again
     - VersionConflictError
     - IdempotencyConflictError  the key was used for another request
+    - ForgottenRequestError     ... for a memory that was erased since
+    - HoldTakenError            a hold of that name was placed before
     - PlanOutdatedError         the subject changed after the plan was made
     - RollbackConflictError     others wrote on top of what would go
   + Forbidden                   the caller may not do this
@@ -42,6 +44,9 @@ Every error Muniment raises on purpose.
     - LedgerBusyError           the append lock did not come free in time
     - CommitUncertainError      the answer to a commit was lost
     - StoreClosedError
+    - IndexUnavailableError     the engine of the current facts cannot answer
+    - IndexHeldError            another process holds that engine
+    - EmbedderUnavailableError  it cannot embed now, or answers nonsense
     - WitnessUnavailableError   a tree head could not be published
   + Corruption                  stored data contradicts itself: stop, never retry
     - UnknownEventError         an event this version cannot read
@@ -73,6 +78,10 @@ from muniment.errors.faults import (
     CommitUncertainError,
     DamagedDatabaseError,
     DatabaseUnavailableError,
+    EmbedderUnavailableError,
+    IndexHeldError,
+    IndexUnavailableError,
+    KeyServiceUnavailableError,
     LedgerBusyError,
     NewerSchemaError,
     ProjectionError,
@@ -110,6 +119,8 @@ from muniment.errors.missing import (
     UnknownTransactionError,
 )
 from muniment.errors.refused import (
+    ForgottenRequestError,
+    HoldTakenError,
     IdempotencyConflictError,
     PlanOutdatedError,
     RollbackConflictError,
@@ -128,19 +139,25 @@ __all__ = [
     "Corruption",
     "DamagedDatabaseError",
     "DatabaseUnavailableError",
+    "EmbedderUnavailableError",
     "FactNotCurrentError",
     "FactRedactedError",
     "Forbidden",
+    "ForgottenRequestError",
     "Frozen",
     "FutureAsOfError",
     "Held",
+    "HoldTakenError",
     "IdempotencyConflictError",
+    "IndexHeldError",
+    "IndexUnavailableError",
     "InvalidCursorError",
     "InvalidInput",
     "InvalidPeriodError",
     "InvalidScopeError",
     "InvalidTimeError",
     "InvalidValueError",
+    "KeyServiceUnavailableError",
     "LedgerBusyError",
     "LoadError",
     "MissingKeyError",

@@ -42,6 +42,7 @@ _KINDS: dict[type[Event], str] = {
     events.RedactionDeferred: "subject.redaction_deferred",
     events.ErasureDeferred: "subject.erasure_deferred",
     events.SubjectErased: "subject.erased",
+    events.RequestAnswered: "subject.request_answered",
 }
 _FIELDS = {kind: tuple(each.name for each in fields(kind)) for kind in _KINDS}
 _SCHEMAS: dict[str, int] = dict.fromkeys(_KINDS.values(), 1)

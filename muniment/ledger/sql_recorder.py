@@ -17,7 +17,12 @@ from muniment.clock import Clock
 from muniment.domain.time import BEGINNING, Instant
 from muniment.ledger import statements, tables
 from muniment.ledger.bulk import insert_rows
-from muniment.ledger.database import StandingConnection, of_drivers, transaction
+from muniment.ledger.database import (
+    StandingConnection,
+    dispose,
+    of_drivers,
+    transaction,
+)
 from muniment.ledger.leaves import LeafHasher, digest_of
 from muniment.ledger.merkle import TreeStore
 from muniment.ledger.prepared import Row, rows_of_each
@@ -199,7 +204,7 @@ class SqlRecorder(LedgerRecorder):
         """Close the connections; what was committed stays."""
         self._standing.close()
         self._readers.close()
-        self.engine.dispose()
+        dispose(self.engine)
 
     def _present(self, connection: sa.Connection) -> Present:
         dialect = connection.dialect.name

@@ -119,6 +119,11 @@ class Transaction:
         return self._append.connection
 
     @property
+    def is_empty(self) -> bool:
+        """Whether nothing was collected."""
+        return not self._added
+
+    @property
     def erases(self) -> bool:
         """Whether what was collected erases the subject."""
         return any(isinstance(event, SubjectErased) for _, _, event in self._added)

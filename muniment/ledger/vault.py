@@ -24,7 +24,7 @@ from muniment.errors import BrokenSealError
 from muniment.ledger import rotation, sealing
 from muniment.ledger import vault_tables as tables
 from muniment.ledger.bulk import insert_rows
-from muniment.ledger.database import StandingConnection, writing
+from muniment.ledger.database import StandingConnection, dispose, writing
 from muniment.ledger.destruction import Destructions
 from muniment.ledger.keys import KeyRing
 from muniment.ledger.prepared import Prepared, rows_of_each
@@ -45,6 +45,7 @@ class Subject:
         key: Wraps its stream keys.
         header_key: Seals who did what to its memory, and why.
         tag_key: Makes the digests by which its content is found again.
+        request_key: Makes the digests by which a repeated request is known.
     """
 
     ref: str
@@ -52,6 +53,7 @@ class Subject:
     key: bytes = field(repr=False)
     header_key: bytes = field(repr=False)
     tag_key: bytes = field(repr=False)
+    request_key: bytes = field(repr=False)
 
 
 class Vault:
@@ -185,13 +187,19 @@ class Vault:
                 found.update(fetched)
         return found
 
+    def epoch(self) -> int:
+        """Return a number that rises when a key is destroyed, by whatever process."""
+        with self._standing.held() as connection:
+            self._forget_if_destroyed(connection)
+            return self._epoch
+
     def close(self) -> None:
         """Let go of the keys and of the database."""
         self._subjects.clear()
         self._by_scope.clear()
         self._stream_keys.clear()
         self._standing.close()
-        self._engine.dispose()
+        dispose(self._engine)
 
     def _open_vault(self) -> str:
         with self._making() as connection:
@@ -312,6 +320,7 @@ class Vault:
             key,
             sealing.derived(key, "header"),
             sealing.derived(key, "content-tag"),
+            sealing.derived(key, "request"),
         )
         if len(self._subjects) > _CACHED_MAX:
             self._subjects, self._by_scope = {}, {}

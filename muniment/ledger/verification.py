@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from muniment.domain.time import BEGINNING
-from muniment.errors import TamperedError
+from muniment.errors import DamagedDatabaseError, TamperedError
 from muniment.errors.categories import Corruption
 from muniment.ledger.attesting import Attestor
 from muniment.ledger.leaves import LeafHasher, digest_of
@@ -44,6 +44,14 @@ class Finding:
     problem: str
 
 
+class _UnreadableError(Exception):
+    """A row that the database gives back in no way that an event is."""
+
+    def __init__(self, position: int, problem: str) -> None:
+        self.position, self.problem = position, problem
+        super().__init__(problem)
+
+
 class LedgerCheck:
     """
     One walk over a ledger.
@@ -72,6 +80,13 @@ class LedgerCheck:
 
     def findings(self) -> Iterator[Finding]:
         """Yield what is wrong, first the first; nothing when all is as recorded."""
+        try:
+            yield from self._walk()
+        except _UnreadableError as error:
+            problem = f"it is not of the kind that is stored here: {error.problem}"
+            yield Finding(position=error.position, kind="payload", problem=problem)
+
+    def _walk(self) -> Iterator[Finding]:
         heads: dict[int, list[TreeHead]] = {}
         for found in self._heads():
             if isinstance(found, Finding):
@@ -128,7 +143,18 @@ class LedgerCheck:
             yield _NO_TRANSACTION, rest
 
     def _events(self, after: int = _BEFORE_ALL) -> Iterator[tuple[StampedEvent, bytes]]:
-        while page := self._ledger.recorder.read_with_leaves(after=after, limit=_PAGE):
+        limit = _PAGE
+        while True:
+            try:
+                page = self._ledger.recorder.read_with_leaves(after=after, limit=limit)
+            except (DamagedDatabaseError, TypeError) as error:
+                # SQLite keeps text or a number in a column of bytes, too.
+                if limit == 1:
+                    raise _UnreadableError(max(after, 0) + 1, str(error)) from error
+                limit = 1
+                continue
+            if not page:
+                return
             yield from page
             after = page[-1][0].position
 

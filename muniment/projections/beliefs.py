@@ -84,7 +84,35 @@ class BeliefQuery:
     expired_at: Instant
 
 
-class Timeline(InlineProjection, Protocol):
+class DerivedStore(Protocol):
+    """
+    A store of what is derived from a subject's events, as an erasure sees it.
+
+    Attributes:
+        name: By which an erasure certificate names it.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    def purge(self, subject_ref: str) -> int:
+        """Remove everything of an erased subject; return how much, as far as known."""
+
+    def remaining(self, subject_ref: str) -> int:
+        """Return how much is left of a subject."""
+
+    def scrub(self) -> bool:
+        """Overwrite what was purged; whether no trace of it is left in our files."""
+
+
+class Uses(Protocol):
+    """Who knows when facts were used otherwise than by writing, such as recalled."""
+
+    def last_used(self, subject_ref: str) -> Mapping[str, Instant]:
+        """Return by fact when it was last used; facts that never were may be left out."""
+
+
+class Timeline(InlineProjection, DerivedStore, Protocol):
     """The read model that answers as-of questions."""
 
     def of_subject(self, query: BeliefQuery) -> Sequence[Believed]:
@@ -92,6 +120,12 @@ class Timeline(InlineProjection, Protocol):
 
     def of_fact(self, fact_id: str, as_of: AsOf) -> Believed | None:
         """Return what was believed of one fact at one point, expired or not."""
+
+    def moved(self, subject_ref: str, *, after: Instant, limit: int) -> Sequence[BeliefRow]:
+        """Return at most *limit* of the rectangles that began or ended past *after*."""
+
+    def of_facts(self, fact_ids: Sequence[str]) -> Sequence[BeliefRow]:
+        """Return every rectangle of some facts, in no order; for what follows from it."""
 
     def repeats(
         self,
@@ -103,15 +137,6 @@ class Timeline(InlineProjection, Protocol):
 
     def rows(self) -> Iterable[BeliefRow]:
         """Yield every rectangle, by fact, recorded start and valid start."""
-
-    def purge(self, subject_ref: str) -> int:
-        """Remove every rectangle of an erased subject; return their number."""
-
-    def remaining(self, subject_ref: str) -> int:
-        """Return how many rectangles of a subject there are."""
-
-    def scrub(self) -> bool:
-        """Overwrite what was purged; whether no trace of it is left in our files."""
 
     def fresh_rows(self) -> Iterable[list[BeliefRow]]:
         """Yield, fact by fact in order, the rectangles the ledger adds up to."""

@@ -30,6 +30,8 @@ _Rows = dict[tuple[str, Instant, Instant], BeliefRow]
 class MemoryTimeline:
     """A `muniment.projections.beliefs.Timeline` over a ledger in memory."""
 
+    name = "timeline"
+
     def __init__(self, recorder: MemoryRecorder) -> None:
         self._recorder = recorder
 
@@ -68,6 +70,19 @@ class MemoryTimeline:
             if row.fact_id == fact_id and _holds(row, as_of):
                 return self._believed(row)
         return None
+
+    def moved(self, subject_ref: str, *, after: Instant, limit: int) -> list[BeliefRow]:
+        found = [
+            row
+            for row in self._rows.values()
+            if row.subject_ref == subject_ref
+            and (row.recorded.start > after or after < row.recorded.end < FOREVER)
+        ]
+        return found[:limit]
+
+    def of_facts(self, fact_ids: Sequence[str]) -> Sequence[BeliefRow]:
+        wanted = set(fact_ids)
+        return [row for row in self._rows.values() if row.fact_id in wanted]
 
     def repeats(
         self,

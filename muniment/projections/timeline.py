@@ -6,8 +6,7 @@ from itertools import groupby
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 
-from muniment.domain.events import Status, Traits
-from muniment.domain.time import FOREVER, AsOf, Period
+from muniment.domain.time import FOREVER, AsOf, Instant
 from muniment.errors import ProjectionError
 from muniment.ledger import tables as ledger_tables
 from muniment.ledger.bulk import insert_rows
@@ -30,15 +29,18 @@ from muniment.projections.beliefs import (
     rows_after,
     rows_of,
 )
+from muniment.projections.rectangles import ROW_COLUMNS, row_of, values_of
 
 
 _PAGE = 5_000
-_STATUSES = {each.value: each for each in Status}
 _NO_LIMIT = 2**31 - 1
+_LIST_MAX = 500
 
 
 class SqlTimeline:
     """A `muniment.projections.beliefs.Timeline` in the ledger's own database."""
+
+    name = "timeline"
 
     def __init__(self, recorder: SqlRecorder) -> None:
         self._recorder = recorder
@@ -54,7 +56,7 @@ class SqlTimeline:
         for change in changes:
             closed, begun = rows_after(change)
             _close(append.connection, self._ledger, closed, change.added[0].position)
-            opened.extend(_values(self._ledger, row) for row in begun)
+            opened.extend(values_of(self._ledger, row) for row in begun)
             if redacts(change):
                 _BLANK.run(
                     append.connection, this_ledger=self._ledger, this_fact=change.fact_id
@@ -89,6 +91,23 @@ class SqlTimeline:
                 valid_at=as_of.valid_at,
             )
         return None if row is None else _believed(row)
+
+    def moved(self, subject_ref: str, *, after: Instant, limit: int) -> list[BeliefRow]:
+        key = {"ledger": self._ledger, "subject_ref": subject_ref}
+        with self._recorder.reading() as connection:
+            rows = _MOVED.rows(connection, **key, after=after, most=limit)
+        return [row_of(row) for row in rows]
+
+    def of_facts(self, fact_ids: Sequence[str]) -> Sequence[BeliefRow]:
+        found: list[BeliefRow] = []
+        with self._recorder.reading() as connection:
+            for start in range(0, len(fact_ids), _LIST_MAX):
+                some = fact_ids[start : start + _LIST_MAX]
+                rows = connection.execute(
+                    _OF_FACTS, {"ledger": self._ledger, "fact_ids": some}
+                )
+                found.extend(row_of(row) for row in rows)
+        return found
 
     def repeats(
         self,
@@ -131,8 +150,8 @@ class SqlTimeline:
         with self._recorder.reading() as connection:
             for row in _ALL_ROWS.run(connection, ledger=self._ledger):
                 try:
-                    read = _row(row)
-                except (AssertionError, KeyError, ValueError) as error:
+                    read = row_of(row)
+                except (AssertionError, ValueError) as error:
                     raise ProjectionError("timeline", row[7], str(error)) from error
                 yield read
 
@@ -163,7 +182,7 @@ class SqlTimeline:
             _DELETE_ALL.run(connection, ledger=self._ledger)
             batch: list[tuple[object, ...]] = []
             for rows in self._fresh_rows(connection):
-                batch.extend(_values(self._ledger, row) for row in rows)
+                batch.extend(values_of(self._ledger, row) for row in rows)
                 if len(batch) >= _PAGE:
                     insert_rows(connection, tables.belief, batch)
                     count, batch = count + len(batch), []
@@ -220,57 +239,8 @@ def _close(
             raise ProjectionError("timeline", position, problem)
 
 
-def _values(ledger: str, row: BeliefRow) -> tuple[object, ...]:
-    """Return *row* in the order of the table's columns."""
-    traits = row.traits
-    return (
-        ledger,
-        row.fact_id,
-        row.recorded.start,
-        row.valid.start,
-        row.recorded.end,
-        row.valid.end,
-        row.subject_ref,
-        row.version,
-        row.position,
-        traits.category,
-        traits.attribute,
-        traits.status.value,
-        traits.confidence,
-        traits.importance,
-        traits.core,
-        traits.expires_at,
-        row.content_tag,
-    )
-
-
-def _row(values: Row) -> BeliefRow:
-    """Return the rectangle that a row of `_ROW_COLUMNS` holds."""
-    (fact_id, recorded_from, valid_from, recorded_to, valid_to, subject_ref) = values[:6]
-    version, position, category, attribute, status = values[6:11]
-    confidence, importance, core, expires_at, content_tag = values[11:16]
-    return BeliefRow(
-        fact_id=fact_id,
-        subject_ref=subject_ref,
-        version=version,
-        position=position,
-        recorded=Period(recorded_from, recorded_to),
-        valid=Period(valid_from, valid_to),
-        traits=Traits(
-            category=category,
-            attribute=attribute,
-            status=_STATUSES[status],
-            confidence=confidence,
-            importance=importance,
-            core=bool(core),
-            expires_at=expires_at,
-        ),
-        content_tag=None if content_tag is None else bytes(content_tag),
-    )
-
-
 def _believed(values: Row) -> Believed:
-    return Believed(row=_row(values[:16]), said=stamped(values[16:]))
+    return Believed(row=row_of(values[:16]), said=stamped(values[16:]))
 
 
 _c, _e = tables.belief.c, ledger_tables.event.c
@@ -284,7 +254,6 @@ def _text(name: str) -> sa.BindParameter[str]:
     return sa.bindparam(name, type_=sa.Text)
 
 
-_ROW_COLUMNS = tuple(column for column in tables.belief.columns if column.name != "ledger")
 _SAID = (_e.ledger == _c.ledger) & (_e.position == _c.position)
 _AS_OF = (
     (_c.ledger == _text("ledger"))
@@ -294,7 +263,7 @@ _AS_OF = (
     & (_c.valid_to_us > _int("valid_at"))
 )
 _SUBJECT_AS_OF = (
-    sa.select(*_ROW_COLUMNS, *EVENT_COLUMNS)
+    sa.select(*ROW_COLUMNS, *EVENT_COLUMNS)
     .join_from(tables.belief, ledger_tables.event, _SAID)
     .where(
         _AS_OF,
@@ -309,9 +278,23 @@ _SUBJECT_AS_OF = (
 _OF_SUBJECT = Prepared(_SUBJECT_AS_OF)
 _OF_CATEGORY = Prepared(_SUBJECT_AS_OF.where(_c.category == _text("category")))
 _OF_FACT = Prepared(
-    sa.select(*_ROW_COLUMNS, *EVENT_COLUMNS)
+    sa.select(*ROW_COLUMNS, *EVENT_COLUMNS)
     .join_from(tables.belief, ledger_tables.event, _SAID)
     .where(_AS_OF, _c.fact_id == _text("fact_id"))
+)
+_OF_FACTS = sa.select(*ROW_COLUMNS).where(
+    _c.ledger == _text("ledger"), _c.fact_id.in_(sa.bindparam("fact_ids", expanding=True))
+)
+_MOVED = Prepared(
+    sa.select(*ROW_COLUMNS)
+    .where(
+        _c.ledger == _text("ledger"),
+        _c.subject_ref == _text("subject_ref"),
+        _c.recorded_to_us > _int("after"),
+        (_c.recorded_from_us > _int("after"))
+        | (_c.recorded_to_us < sa.literal_column(str(FOREVER))),
+    )
+    .limit(_int("most"))
 )
 _REPEATED = (
     sa.select(_c.content_tag, _c.fact_id)
@@ -340,7 +323,7 @@ _REPEATS_OF_SOME = Prepared(
     )
 )
 _ALL_ROWS = Prepared(
-    sa.select(*_ROW_COLUMNS)
+    sa.select(*ROW_COLUMNS)
     .where(_c.ledger == _text("ledger"))
     .order_by(_c.fact_id, _c.recorded_from_us, _c.valid_from_us)
 )

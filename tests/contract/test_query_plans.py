@@ -12,7 +12,7 @@ from sqlalchemy.dialects import sqlite
 from muniment import MemoryStore
 from muniment.ledger import statements, vault
 from muniment.ledger.prepared import Prepared
-from muniment.projections import timeline
+from muniment.projections import generations, timeline, uses, vectors
 
 
 WHOLE = {"_ALL_ROWS", "_DELETE_ALL", "_ERASED", "_ALL_SUBJECTS"}
@@ -50,6 +50,9 @@ QUESTIONS = [
     for file, module in (
         ("ledger.db", statements),
         ("ledger.db", timeline),
+        ("ledger.db", generations),
+        ("ledger.db", uses),
+        ("ledger.db", vectors),
         ("vault.db", vault),
     )
     for name, statement in prepared(module).items()

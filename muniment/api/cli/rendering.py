@@ -6,21 +6,24 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from muniment.api import answers, certificates, custody
-from muniment.api.cli import custodial, differences, tables
+from muniment.api.cli import custodial, differences, findings, tables
 from muniment.api.cli.answers import (
     Answer,
     Blamed,
     Certified,
     Due,
     Held,
+    Indexed,
     Made,
     Modified,
     Rebuilt,
+    Reconciled,
     Retained,
     Rotated,
     Told,
 )
 from muniment.api.cli.terminal import visible
+from muniment.api.found import SearchHits
 from muniment.api.loading import Loaded
 
 
@@ -41,6 +44,12 @@ def rendered(answer: Answer) -> RenderableType:  # noqa: C901, PLR0911, PLR0912 
             return differences.receipt(answer)
         case answers.RollbackPlan():
             return differences.plan(answer)
+        case SearchHits():
+            return findings.hits(answer)
+        case Indexed():
+            return findings.indexed(answer)
+        case Reconciled():
+            return findings.reconciled(answer)
         case Blamed():
             return tables.blame(answer.blame)
         case Modified():
