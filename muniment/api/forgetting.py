@@ -209,7 +209,7 @@ class Forgetter:
                 origin=origin,
                 scope=scope,
                 fact_id=fact_id,
-                body={"action": action, "fact_id": fact_id, **asked},
+                body={"origin": msgspec.to_builtins(origin), "fact_id": fact_id, **asked},
                 work=work,
                 passes_freeze=passes_freeze or action in ("place_hold", "release_hold"),
             )
@@ -297,15 +297,7 @@ class Forgetter:
         stores = self._verified(destruction, self._destructions.counts(destruction))
         done = all(each.verified and not each.remaining for each in stores)
         step = Step.DONE if done else Step.PURGED
-        text = (
-            ""
-            if destruction.stream
-            else certified(
-                self._ledger,
-                replace(destruction, position=self._position(destruction)),
-                stores,
-            )
-        )
+        text = "" if destruction.stream else self._certified(destruction, stores)
         self._destructions.move(destruction, step, certificate=text)
 
     def _purge(self, store: DerivedStore, destruction: Destruction) -> None:
@@ -336,6 +328,11 @@ class Forgetter:
             for store in self._lookup.derived
         )
         return vault, *derived
+
+    def _certified(self, destruction: Destruction, stores: Sequence[StoreReport]) -> str:
+        """Return what is kept of the certificate."""
+        said = replace(destruction, position=self._position(destruction))
+        return certified(self._ledger, said, stores)
 
     def _position(self, destruction: Destruction) -> int:
         for each in self._destructions.all():

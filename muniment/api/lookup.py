@@ -23,8 +23,8 @@ from muniment.projections.beliefs import (
     BeliefQuery,
     BeliefRow,
     DerivedStore,
+    LastUse,
     Timeline,
-    Uses,
 )
 
 
@@ -58,14 +58,14 @@ class Lookup:
         ledger: Where the events are.
         timeline: Where the beliefs are.
         derived: Every store an erasure has to reach, the timeline first.
-        uses: Who knows when facts were used otherwise than by writing; retention asks.
+        last_use: Who knows when facts were used otherwise than by writing; retention asks.
     """
 
     def __init__(self, ledger: Ledger, timeline: Timeline) -> None:
         self.ledger = ledger
         self.timeline = timeline
         self.derived: tuple[DerivedStore, ...] = (timeline,)
-        self.uses: tuple[Uses, ...] = ()
+        self.last_use: tuple[LastUse, ...] = ()
 
     def now(self, valid_at: Instant | None = None) -> Point:
         """Return this moment, or what is known at it about *valid_at*."""

@@ -31,7 +31,7 @@ class Retainer:
 
     def __init__(self, lookup: Lookup, rules: Sequence[RetentionRule]) -> None:
         self._ledger: Ledger = lookup.ledger
-        self._uses = lookup.uses
+        self._last_use = lookup.last_use
         self._rules = rules
 
     def due(self, scope: Scope | None) -> Iterator[Retirement]:
@@ -97,8 +97,8 @@ class Retainer:
         found: dict[str, Instant] = {}
         if all(rule.unused_for_us is None for rule in self._rules):
             return found
-        for uses in self._uses:
-            for fact_id, used_at in uses.last_used(subject.ref).items():
+        for each in self._last_use:
+            for fact_id, used_at in each.last_used(subject.ref).items():
                 found[fact_id] = max(used_at, found.get(fact_id, used_at))
         return found
 

@@ -5,6 +5,7 @@ A chain of hashes alone proves nothing of the payloads, so every stored payload 
 and hashed again, and every leaf, tile and signed tree head is compared with that.
 """
 
+import struct
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -44,14 +45,6 @@ class Finding:
     problem: str
 
 
-class _UnreadableError(Exception):
-    """A row that the database gives back in no way that an event is."""
-
-    def __init__(self, position: int, problem: str) -> None:
-        self.position, self.problem = position, problem
-        super().__init__(problem)
-
-
 class LedgerCheck:
     """
     One walk over a ledger.
@@ -75,6 +68,7 @@ class LedgerCheck:
         self._last_tx = 0
         self._last_time: int | None = None
         self._last_position = 0
+        self._at: int | None = None
         self.events = 0
         self.heads = 0
 
@@ -82,9 +76,17 @@ class LedgerCheck:
         """Yield what is wrong, first the first; nothing when all is as recorded."""
         try:
             yield from self._walk()
-        except _UnreadableError as error:
-            problem = f"it is not of the kind that is stored here: {error.problem}"
-            yield Finding(position=error.position, kind="payload", problem=problem)
+        except (
+            AttributeError,
+            DamagedDatabaseError,
+            OverflowError,
+            TypeError,
+            struct.error,
+        ) as error:
+            # SQLite keeps any kind of value in any column: what is no number cannot be
+            # compared, what is no text or bytes cannot be hashed.
+            problem = f"it is not of the kind that is stored here: {error}"
+            yield Finding(position=self._at, kind="envelope", problem=problem)
 
     def _walk(self) -> Iterator[Finding]:
         heads: dict[int, list[TreeHead]] = {}
@@ -99,6 +101,7 @@ class LedgerCheck:
             yield from self._checked(row, events)
             digest = digest_of(row)
             for event, leaf in events:
+                self._at = event.position
                 yield from self._leaf(event, leaf, digest)
                 yield from self._compared(heads.pop(self.events, ()))
             if self.events % _PAGE < len(events):
@@ -126,6 +129,7 @@ class LedgerCheck:
         events = self._events()
         following = next(events, None)
         for row in self._rows():
+            self._at = self._last_position + 1
             if following is None:
                 # Written since the last page of events was read.
                 events = self._events(after=row.first_position - 1)
@@ -147,10 +151,11 @@ class LedgerCheck:
         while True:
             try:
                 page = self._ledger.recorder.read_with_leaves(after=after, limit=limit)
-            except (DamagedDatabaseError, TypeError) as error:
-                # SQLite keeps text or a number in a column of bytes, too.
+            except (DamagedDatabaseError, TypeError):
                 if limit == 1:
-                    raise _UnreadableError(max(after, 0) + 1, str(error)) from error
+                    self._at = max(after, 0) + 1
+                    raise
+                # One of these rows: up to it they are read one by one.
                 limit = 1
                 continue
             if not page:

@@ -105,7 +105,7 @@ class DerivedStore(Protocol):
         """Overwrite what was purged; whether no trace of it is left in our files."""
 
 
-class Uses(Protocol):
+class LastUse(Protocol):
     """Who knows when facts were used otherwise than by writing, such as recalled."""
 
     def last_used(self, subject_ref: str) -> Mapping[str, Instant]:

@@ -151,7 +151,7 @@ class SqlTimeline:
             for row in _ALL_ROWS.run(connection, ledger=self._ledger):
                 try:
                     read = row_of(row)
-                except (AssertionError, ValueError) as error:
+                except (AssertionError, TypeError, ValueError) as error:
                     raise ProjectionError("timeline", row[7], str(error)) from error
                 yield read
 

@@ -145,10 +145,14 @@ def test_a_hold_that_is_asked_for_twice_is_one(backend: Backend) -> None:
         assert again == first
         assert first.hold_id is not None
         assert [each.hold_id for each in store.list_holds(user_id=USER)] == [first.hold_id]
-        with pytest.raises(IdempotencyConflictError):
-            store.place_hold(
-                user_id=USER, matter="case", fact_id=fact.fact_id, idempotency_key=KEY
-            )
+        others = ({"fact_id": fact.fact_id}, {"actor": "bob"}, {"matter": "another"})
+        for other in others:
+            with pytest.raises(IdempotencyConflictError):
+                store.place_hold(
+                    user_id=USER,
+                    idempotency_key=KEY,
+                    **{"matter": "case", **other},  # type: ignore[arg-type]
+                )
 
 
 def test_the_name_of_a_hold_means_one_hold_for_ever(backend: Backend) -> None:

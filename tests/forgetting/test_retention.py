@@ -167,7 +167,7 @@ def test_recalling_counts_as_use_where_somebody_knows_of_it(
         now = Instant(clock.now)
         store.update(facts["written since"], content="written since", source="another")
         long_ago = Instant(now - 19 * DAY)
-        store._lookup.uses = (
+        store._lookup.last_use = (
             Recalled(**{facts["recalled"]: now, facts["written since"]: long_ago}),
             Recalled(**{facts["recalled"]: long_ago, facts["recalled long ago"]: long_ago}),
         )
