@@ -63,6 +63,7 @@ _UPCASTERS: dict[tuple[str, int], Callable[[Fields], Fields]] = {}
 """By kind and schema: the header of the next schema from the header of this one."""
 
 _SEALED = frozenset({"content", "evidence", "holder", "inquiry", "matter", "note"})
+_STATUSES = {each.value: each for each in Status}
 _CAUSES: dict[str, type[StrEnum]] = {
     "fact.revised": events.RevisionCause,
     "fact.retired": events.RetireCause,
@@ -250,7 +251,7 @@ def _traits(stored: Mapping[str, Any]) -> Traits:
     return Traits(
         category=stored.get("category"),
         attribute=stored.get("attribute"),
-        status=Status(stored["status"]),
+        status=_STATUSES[stored["status"]],
         confidence=float(stored["confidence"]),
         importance=float(stored["importance"]),
         core=stored["core"],

@@ -139,15 +139,16 @@ class Ledger:
         Raises:
             FutureAsOfError: If that time has not come.
         """
-        present = self.recorder.present()
-        if recorded_at > max(present.head.recorded_at, present.horizon):
-            with self.recorder.appending() as append:
-                if recorded_at > append.now:
-                    raise FutureAsOfError(recorded_at, append.now)
-                if recorded_at >= append.head.recorded_at:
-                    append.promise(recorded_at)
-                    return append.head
-                # While this waited for the lock, others were recorded after that time.
+        settled = self.recorder.settled_at(recorded_at)
+        if settled is not None:
+            return settled
+        with self.recorder.appending() as append:
+            if recorded_at > append.now:
+                raise FutureAsOfError(recorded_at, append.now)
+            if recorded_at >= append.head.recorded_at:
+                append.promise(recorded_at)
+                return append.head
+        # While this waited for the lock, others were recorded after that time.
         return self.recorder.head_at(recorded_at)
 
     def fact(self, fact_id: str) -> tuple[Subject, tuple[RecordedEvent, ...]]:

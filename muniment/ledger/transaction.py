@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import msgspec
 import sqlalchemy as sa
 
 from muniment.domain import subject as subjects
@@ -61,8 +62,7 @@ class Request:
     outlasts: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FactChange:
+class FactChange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """
     What one transaction did to one fact, for projections.
 
