@@ -25,6 +25,10 @@ class Status(StrEnum):
     """How far a fact may be relied on."""
 
     ACTIVE = "active"
+    """As far as its confidence says."""
+
+    UNVERIFIED = "unverified"
+    """Not yet: nobody has vouched for it; a search finds it only if it asks for such."""
 
 
 class RevisionCause(StrEnum):
