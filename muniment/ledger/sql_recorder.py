@@ -7,11 +7,9 @@ visible in the order in which they were given out, and a reader never sees a gap
 """
 
 import hashlib
-import sqlite3
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 
-import psycopg
 import sqlalchemy as sa
 from eventsourcing.persistence import IntegrityError, Tracking
 
@@ -19,12 +17,18 @@ from muniment.clock import Clock
 from muniment.domain.time import BEGINNING, Instant
 from muniment.ledger import statements, tables
 from muniment.ledger.bulk import insert_rows
-from muniment.ledger.database import StandingConnection, dispose, reading, transaction
+from muniment.ledger.database import (
+    StandingConnection,
+    dispose,
+    of_drivers,
+    transaction,
+)
 from muniment.ledger.leaves import LeafHasher, digest_of
 from muniment.ledger.merkle import TreeStore
-from muniment.ledger.prepared import Row
+from muniment.ledger.prepared import Row, rows_of_each
+from muniment.ledger.readers import ReadingConnections
 from muniment.ledger.recorder import Append, LedgerRecorder, Present
-from muniment.ledger.records import SUBJECT, Head, SealedEvent, StampedEvent, TransactionRow
+from muniment.ledger.records import Head, SealedEvent, StampedEvent, TransactionRow
 from muniment.ledger.sql_tree import SqlTree
 
 
@@ -41,55 +45,91 @@ class SqlRecorder(LedgerRecorder):
         clock: Source of recorded time; ``None`` for the database server's clock, or
             this machine's on SQLite.
         lock_timeout: Seconds to wait for another writer.
+        pool_size: Of the engine.
+
+    Attributes:
+        reading: Gives a connection to read by, whose statements each see what is
+            committed then.
     """
 
     def __init__(
-        self, engine: sa.Engine, *, ledger: str, clock: Clock | None, lock_timeout: float
+        self,
+        engine: sa.Engine,
+        *,
+        ledger: str,
+        clock: Clock | None,
+        lock_timeout: float,
+        pool_size: int,
     ) -> None:
         self.engine = engine
         self.ledger = ledger
-        self.reading_engine = engine.execution_options(isolation_level="AUTOCOMMIT")
         self._clock = clock
-        self._standing = StandingConnection(engine, lock_timeout=lock_timeout)
+        self._readers = ReadingConnections(engine, pool_size=pool_size)
+        self.reading = self._readers.reading
+        self._standing = StandingConnection(
+            engine.execution_options(isolation_level="AUTOCOMMIT"),
+            lock_timeout=lock_timeout,
+        )
         self._lock_key = _lock_key(ledger)
 
     @contextmanager
     def appending(self) -> Iterator["_SqlAppend"]:
         try:
-            with self._standing.held() as connection, transaction(connection):
-                if connection.dialect.name == "postgresql":
-                    statements.LOCK.run(connection, lock_key=self._lock_key)
+            with (
+                self._standing.held() as connection,
+                transaction(connection, lock_key=self._lock_key),
+            ):
                 # A statement of its own: it sees what was committed by whoever held
                 # the lock before.
                 yield _SqlAppend(connection, self.ledger, self._present(connection))
-        except (sqlite3.IntegrityError, psycopg.IntegrityError) as error:
+        except of_drivers("IntegrityError") as error:
             raise IntegrityError(str(error)) from error
 
     def present(self) -> Present:
-        with reading(self.reading_engine) as connection:
+        with self.reading() as connection:
             return self._present(connection)
 
     def head_at(self, recorded_at: Instant) -> Head:
-        with reading(self.reading_engine) as connection:
+        with self.reading() as connection:
             row = statements.HEAD_AT.first(
                 connection, ledger=self.ledger, recorded_at_us=recorded_at
             )
         return Head(0, 0, BEGINNING) if row is None else Head(*row)
 
+    def settled_at(self, recorded_at: Instant) -> Head | None:
+        with self.reading() as connection:
+            settled = statements.SETTLED_AT[connection.dialect.name]
+            row = settled.first(connection, ledger=self.ledger, recorded_at_us=recorded_at)
+        if row is None:
+            return None
+        tx_id, position, known_at = row
+        return Head(tx_id or 0, position or 0, BEGINNING if tx_id is None else known_at)
+
     def read(
         self, *, after: int = 0, until: int | None = None, limit: int
     ) -> Sequence[StampedEvent]:
         last = min(after + limit, _NO_END if until is None else until)
-        with reading(self.reading_engine) as connection:
+        with self.reading() as connection:
             rows = statements.READ.rows(
                 connection, ledger=self.ledger, after=after, until=last
             )
         return [stamped(row) for row in rows]
 
     def read_stream(self, stream: str) -> Sequence[StampedEvent]:
-        with reading(self.reading_engine) as connection:
+        with self.reading() as connection:
             rows = statements.READ_STREAM.rows(
                 connection, ledger=self.ledger, stream=stream
+            )
+        return [stamped(row) for row in rows]
+
+    def read_streams(self, streams: Collection[str]) -> Sequence[StampedEvent]:
+        with self.reading() as connection:
+            rows = rows_of_each(
+                connection,
+                sorted(set(streams)),
+                one=(statements.READ_STREAM, "stream"),
+                every=(statements.READ_STREAMS, "streams"),
+                ledger=self.ledger,
             )
         return [stamped(row) for row in rows]
 
@@ -97,7 +137,7 @@ class SqlRecorder(LedgerRecorder):
         self, subject_ref: str, *, after: int = 0, until: int | None = None
     ) -> Sequence[StampedEvent]:
         last = _NO_END if until is None else until
-        with reading(self.reading_engine) as connection:
+        with self.reading() as connection:
             rows = statements.READ_SUBJECT.rows(
                 connection,
                 ledger=self.ledger,
@@ -107,35 +147,42 @@ class SqlRecorder(LedgerRecorder):
             )
         return [stamped(row) for row in rows]
 
-    def transactions(self, numbers: Collection[int]) -> Sequence[TransactionRow]:
-        wanted = sorted(set(numbers))
+    def read_prefix(
+        self, prefix: str, *, before: str | None, subject_ref: str | None, limit: int
+    ) -> Sequence[StampedEvent]:
+        last = f"{prefix}~" if before is None else before
+        statement = statements.READ_PREFIX
+        named = {"ledger": self.ledger, "prefix": prefix, "before": last, "most": limit}
+        if subject_ref is not None:
+            statement = statements.READ_PREFIX_OF_SUBJECT
+            named["subject_ref"] = subject_ref
         with reading(self.reading_engine) as connection:
-            if connection.dialect.name == "postgresql":
-                rows = statements.TRANSACTIONS.rows(
-                    connection, ledger=self.ledger, numbers=wanted
-                )
-            else:
-                rows = [
-                    row
-                    for each in wanted
-                    for row in statements.TRANSACTION.rows(
-                        connection, ledger=self.ledger, tx_id=each
-                    )
-                ]
+            rows = statement.rows(connection, **named)
+        return [stamped(row) for row in rows]
+
+    def transactions(self, numbers: Collection[int]) -> Sequence[TransactionRow]:
+        with self.reading() as connection:
+            rows = rows_of_each(
+                connection,
+                sorted(set(numbers)),
+                one=(statements.TRANSACTION, "tx_id"),
+                every=(statements.TRANSACTIONS, "numbers"),
+                ledger=self.ledger,
+            )
         return [_transaction(row) for row in rows]
 
     def transaction(self, tx_id: int) -> TransactionRow | None:
-        with reading(self.reading_engine) as connection:
+        with self.reading() as connection:
             row = statements.TRANSACTION.first(connection, ledger=self.ledger, tx_id=tx_id)
         return None if row is None else _transaction(row)
 
     @contextmanager
     def tree(self) -> Iterator[TreeStore]:
-        with reading(self.reading_engine) as connection:
+        with self.reading() as connection:
             yield SqlTree(connection, self.ledger)
 
     def read_transactions(self, *, after: int, limit: int) -> Sequence[TransactionRow]:
-        with reading(self.reading_engine) as connection:
+        with self.reading() as connection:
             rows = statements.TRANSACTIONS_AFTER.rows(
                 connection, ledger=self.ledger, after=after, most=limit
             )
@@ -144,14 +191,14 @@ class SqlRecorder(LedgerRecorder):
     def read_with_leaves(
         self, *, after: int, limit: int
     ) -> Sequence[tuple[StampedEvent, bytes]]:
-        with reading(self.reading_engine) as connection:
+        with self.reading() as connection:
             rows = statements.READ_WITH_LEAVES.rows(
                 connection, ledger=self.ledger, after=after, most=limit
             )
         return [(stamped(row[:-1]), bytes(row[-1])) for row in rows]
 
     def tree_heads(self) -> Sequence[tuple[int, str]]:
-        with reading(self.reading_engine) as connection:
+        with self.reading() as connection:
             rows = statements.TREE_HEADS.rows(connection, ledger=self.ledger, least=0)
         return [(size, note) for size, note in rows]
 
@@ -160,7 +207,7 @@ class SqlRecorder(LedgerRecorder):
             self._track(append, tracking)
 
     def max_tracking_id(self, application_name: str) -> int | None:
-        with reading(self.reading_engine) as connection:
+        with self.reading() as connection:
             row = statements.CHECKPOINT.first(
                 connection, ledger=self.ledger, projection=application_name
             )
@@ -169,6 +216,7 @@ class SqlRecorder(LedgerRecorder):
     def close(self) -> None:
         """Close the connections; what was committed stays."""
         self._standing.close()
+        self._readers.close()
         dispose(self.engine)
 
     def _present(self, connection: sa.Connection) -> Present:
@@ -290,7 +338,6 @@ class _SqlAppend:
             self.connection,
             ledger=self._ledger,
             subject_ref=subject_ref,
-            but=SUBJECT + subject_ref,
         )
         return int(row[0] or 0) if row else 0
 

@@ -93,7 +93,7 @@ class CatchUp:
         self._ledger = sources.ledger
         self._lexicon = makers.lexicon
         self._embedding = None if embedder is None else Embedding(sources.vectors, embedder)
-        self._name = f"current/{generation.number}"
+        self._name = checkpoint_name(generation)
         self.told: Callable[[int], None] = _nobody
 
     def reached(self) -> int:
@@ -124,6 +124,8 @@ class CatchUp:
         vectors = self._embed(batch.statements)
         self._forget(batch)
         self._apply(batch.touched, batch.prefix, batch.statements, vectors)
+        if batch.erased or batch.redacted:
+            self.facts.scrub()
         self.facts.flush()
         self._move(batch)
         self.told(batch.prefix.position)
@@ -270,6 +272,11 @@ class CatchUp:
             while reached != self.reached():
                 reached = self.reached()
                 self.apply_again(batch.touched)
+
+
+def checkpoint_name(generation: Generation) -> str:
+    """Return the name under which a generation keeps how far it is."""
+    return f"current/{generation.number}"
 
 
 def _nobody(_position: int) -> None:

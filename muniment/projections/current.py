@@ -83,6 +83,22 @@ def payload(point: Point) -> Payload:
     return {name: value for name, value in fields.items() if value is not None}
 
 
+def blank(fields: Payload) -> Payload:
+    """Return what stands for a moment in the place of what is deleted: never found."""
+    return {
+        TENANT: fields.get(TENANT, ""),
+        "fact_id": "",
+        "version": 0,
+        "position": 0,
+        "valid_from": -1,
+        "valid_to": 0,
+        "status": Status.ACTIVE.value,
+        "confidence": 0.0,
+        "importance": 0.0,
+        "core": False,
+    }
+
+
 def held(name: str, fields: Payload, *, has_dense: bool) -> Held:
     """Return the point that an engine holds under *name* with *fields*."""
     return Held(

@@ -232,6 +232,9 @@ class CurrentFacts(Protocol):
     def flush(self) -> None:
         """Return when everything done so far outlives a power cut."""
 
+    def scrub(self) -> None:
+        """Leave no trace of what was deleted in files of ours; flushes."""
+
     def optimize(self) -> None:
         """Make searches across many subjects quicker; may block for minutes."""
 

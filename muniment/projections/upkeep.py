@@ -13,6 +13,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Final, TypedDict
 
+from eventsourcing.persistence import IntegrityError, Tracking
+
 from muniment.errors import (
     ConfigurationError,
     IndexUnavailableError,
@@ -21,7 +23,7 @@ from muniment.errors import (
     Unavailable,
 )
 from muniment.projections import reconcile
-from muniment.projections.catch_up import CatchUp, Makers, Sources
+from muniment.projections.catch_up import CatchUp, Makers, Sources, checkpoint_name
 from muniment.projections.ports import CurrentFacts, Engine, Generation, Generations
 from muniment.projections.progress import Progress, Told
 from muniment.projections.reconcile import Difference
@@ -105,14 +107,12 @@ class Upkeep:
     def reached(self) -> int:
         """Return the position up to which all was applied, by whatever process."""
         active = self._generations.active()
-        if active is None:
-            return 0
-        recorder = self._sources.ledger.recorder
-        return recorder.max_tracking_id(f"current/{active.number}") or 0
+        return 0 if active is None else self._checkpoint(active) or 0
 
     def is_in_use(self) -> bool:
-        """Whether there are current facts, held by whatever process."""
-        return self._generations.active() is not None
+        """Whether there are current facts, or were begun; by whatever process."""
+        active = self._generations.active()
+        return active is not None and self._checkpoint(active) is not None
 
     def wait_until(self, position: int, *, seconds: float) -> bool:
         """Wait until all up to *position* was applied; return whether it was in time."""
@@ -276,10 +276,19 @@ class Upkeep:
                 raise IndexUnavailableError("what it held is gone, and is built anew")
             self.rebuild()
             return self._opened(may_rebuild=False)
+        if self._checkpoint(active) is None:
+            # Before anything is held: whoever erases has to know that something may be.
+            with suppress(IntegrityError):
+                begun = Tracking(checkpoint_name(active), 0)
+                self._sources.ledger.recorder.insert_tracking(begun)
         self._catch_up = CatchUp(
             self._sources, self._makers, generation=active, facts=engine.open(active)
         )
         return self._catch_up
+
+    def _checkpoint(self, generation: Generation) -> int | None:
+        recorder = self._sources.ledger.recorder
+        return recorder.max_tracking_id(checkpoint_name(generation))
 
     def _in_use(self) -> Generation:
         """Return the generation in use; begin the first, unless another process did."""

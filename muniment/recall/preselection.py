@@ -18,8 +18,6 @@ from muniment.projections.ports import CurrentFacts, Generation, Lexicon, Vector
 
 RANKED_MAX: Final = 5_000
 _DEPTH: Final = 100
-_WAIT_SECONDS: Final = 0.25
-"""So long an engine that is behind is waited for; to rank every fact takes no longer."""
 
 FactOf = tuple[str, str]
 """A subject, as the ledger names it, and a fact of it."""
@@ -77,8 +75,6 @@ class Kept(Protocol):
 
     def reached(self) -> int: ...
 
-    def wait_until(self, position: int, *, seconds: float) -> bool: ...
-
 
 class Asks(Protocol):
     """Who turns a question into a vector; see `muniment.recall.meaning.Meaning`."""
@@ -113,17 +109,13 @@ class Preselection:
         generation, facts = current
         try:
             count = sum(facts.count(each) for each in sought.subject_refs)
-            if count <= self._ranked_max or not self._has_reached(sought.position):
+            # Behind, it would miss what was just written; to rank every fact takes less
+            # than to wait for it.
+            if count <= self._ranked_max or self._kept.reached() < sought.position:
                 return None
             return self._found(sought, generation, facts)
         except IndexUnavailableError:
             return None
-
-    def _has_reached(self, position: int) -> bool:
-        # Behind, it would miss what was just written; so it is not asked.
-        if self._kept.reached() >= position:
-            return True
-        return self._kept.wait_until(position, seconds=_WAIT_SECONDS)
 
     def _found(
         self, sought: Sought, generation: Generation, facts: CurrentFacts
