@@ -156,7 +156,7 @@ class SqlRecorder(LedgerRecorder):
         if subject_ref is not None:
             statement = statements.READ_PREFIX_OF_SUBJECT
             named["subject_ref"] = subject_ref
-        with reading(self.reading_engine) as connection:
+        with self.reading() as connection:
             rows = statement.rows(connection, **named)
         return [stamped(row) for row in rows]
 
