@@ -17,12 +17,7 @@ from muniment.clock import Clock
 from muniment.domain.time import BEGINNING, Instant
 from muniment.ledger import statements, tables
 from muniment.ledger.bulk import insert_rows
-from muniment.ledger.database import (
-    StandingConnection,
-    dispose,
-    of_drivers,
-    transaction,
-)
+from muniment.ledger.database import StandingConnection, dispose, of_drivers, transaction
 from muniment.ledger.leaves import LeafHasher, digest_of
 from muniment.ledger.merkle import TreeStore
 from muniment.ledger.prepared import Row, rows_of_each
