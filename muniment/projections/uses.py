@@ -16,7 +16,6 @@ from muniment.domain.events import FactCorroborated
 from muniment.domain.time import Instant
 from muniment.ledger import tables
 from muniment.ledger.codec import topic_of
-from muniment.ledger.database import reading
 from muniment.ledger.memory_recorder import MemoryRecorder
 from muniment.ledger.prepared import Prepared
 from muniment.ledger.records import FACT
@@ -89,7 +88,7 @@ def repeats_in(recorder: SqlRecorder | MemoryRecorder) -> Repeats:
 
 
 def _in_sql(recorder: SqlRecorder, ref: str, after: int) -> Sequence[Happened]:
-    with reading(recorder.reading_engine) as connection:
+    with recorder.reading() as connection:
         rows = _TAIL.rows(connection, ledger=recorder.ledger, subject_ref=ref, after=after)
     return [(row[0], row[1], row[2], row[3]) for row in rows]
 
