@@ -52,6 +52,15 @@ class Settings(BaseSettings):
         half_life_days: After so many days a belief counts half as recent.
         half_lives: The same by category.
         synonyms: By word, other words that mean it.
+        request_limit: Most bytes of one request to the service.
+        rate_limit: Requests a minute of one API key, or one subject of tokens.
+        jwt_issuer: Whose tokens the service takes; nobody's if left out.
+        jwt_audience: Whom a token has to be for.
+        jwt_jwks_url: Where the issuer publishes its keys.
+        jwt_algorithm: The one algorithm its tokens are signed with.
+        jwt_tenant_claim: The claim that names the tenant.
+        jwt_roles_claim: The claim that lists groups or roles.
+        jwt_role_map: By value of that claim, the role or membership it stands for.
     """
 
     def __init__(self, **values: Any) -> None:  # noqa: ANN401 - checked by pydantic
@@ -94,3 +103,12 @@ class Settings(BaseSettings):
     half_life_days: float = Field(default=180.0, gt=0)
     half_lives: dict[str, PositiveFloat] = {}
     synonyms: dict[str, list[str]] = {}
+    request_limit: int = Field(default=4 * 1024 * 1024, ge=1024, le=1024**3)
+    rate_limit: int = Field(default=6_000, ge=1, le=10_000_000)
+    jwt_issuer: str | None = None
+    jwt_audience: str = "muniment"
+    jwt_jwks_url: str | None = None
+    jwt_algorithm: Literal["RS256", "ES256", "PS256", "EdDSA"] = "RS256"
+    jwt_tenant_claim: str = "tenant"
+    jwt_roles_claim: str = "roles"
+    jwt_role_map: dict[str, str] = {}

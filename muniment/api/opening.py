@@ -174,6 +174,7 @@ def _connected(url: str, settings: Settings, *, schema: str | None) -> sa.Engine
         lock_timeout=settings.lock_timeout,
         pool_size=settings.pool_size,
         schema=schema,
+        ledger=settings.ledger,
     )
 
 

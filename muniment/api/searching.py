@@ -119,7 +119,7 @@ class SearchingStore(ReadingStore):
         longest = self._settings.content_limit
         asked = Asked(
             text=_text(query, limit=longest),
-            scopes=_scopes(user_id, scope, scopes),
+            scopes=scopes_of(user_id, scope, scopes),
             filters=_filters(narrow, min_confidence),
             recent=_turns(narrow.get("recent_turns", ()), limit=longest),
             is_current=as_of is None,
@@ -200,7 +200,7 @@ def _share(field: str, value: float | None) -> float | None:
     return None if value is None else inputs.share(field, value)
 
 
-def _scopes(
+def scopes_of(
     user_id: str | None, scope: Scope | None, scopes: Iterable[Scope | str] | None
 ) -> tuple[Scope, ...]:
     """Return whose memory is searched, each once, the one named alone first."""

@@ -1,5 +1,6 @@
 """What the store gives back, as JSON: one shape wherever it leaves the process."""
 
+import base64
 import json
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -10,7 +11,7 @@ from muniment.domain.scope import Scope
 from muniment.instants import to_text
 
 
-_INTERNAL = frozenset({"moves"})
+INTERNAL = frozenset({"moves"})
 """Fields that say again, for the ledger, what their neighbours say for the reader."""
 
 
@@ -23,6 +24,10 @@ def shaped(answer: object) -> Json:
     match answer:
         case None | bool() | int() | float() | str():
             return answer
+        case bytes():
+            return base64.b64encode(answer).decode()
+        case Exception():
+            return f"{type(answer).__name__}: {answer}"
         case datetime():
             return to_text(answer)
         case Scope():
@@ -36,7 +41,7 @@ def shaped(answer: object) -> Json:
             return {
                 each.name: shaped(getattr(answer, each.name))
                 for each in fields(answer)
-                if each.name not in _INTERNAL
+                if each.name not in INTERNAL
             }
 
 

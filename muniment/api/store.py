@@ -6,8 +6,8 @@ from types import TracebackType
 from typing import Self, Unpack
 
 from muniment.api import inputs
+from muniment.api.accountable import AccountableStore
 from muniment.api.answers import Receipt, RollbackPlan
-from muniment.api.custody import CustodialStore
 from muniment.api.fields import By
 from muniment.api.forgetting import Forgetter
 from muniment.api.opening import (
@@ -32,7 +32,7 @@ _ATTEMPTS = 10
 """How often a rollback that nobody has looked at is planned anew before it gives up."""
 
 
-class MemoryStore(CustodialStore):
+class MemoryStore(AccountableStore):
     """
     What agents remember of people, at every moment it was remembered.
 

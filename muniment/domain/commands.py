@@ -9,6 +9,7 @@ from muniment.domain.events import (
     Json,
     RetireCause,
     RevisionCause,
+    Status,
     Traits,
 )
 from muniment.domain.time import Instant
@@ -55,6 +56,7 @@ class Changes:
     text: str | None = None
     category: str | None = None
     attribute: str | None = None
+    status: Status | None = None
     confidence: float | None = None
     importance: float | None = None
     core: bool | None = None

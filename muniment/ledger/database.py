@@ -54,7 +54,12 @@ def of_drivers(*names: str) -> tuple[type[Exception], ...]:
 
 
 def connect(
-    url: str, *, lock_timeout: float, pool_size: int, schema: str | None = None
+    url: str,
+    *,
+    lock_timeout: float,
+    pool_size: int,
+    schema: str | None = None,
+    ledger: str | None = None,
 ) -> sa.Engine:
     """
     Return an engine for *url*; nothing is read or created yet.
@@ -64,6 +69,8 @@ def connect(
         lock_timeout: Seconds to wait for another writer.
         pool_size: Most connections kept open.
         schema: On PostgreSQL, where unqualified tables are.
+        ledger: On PostgreSQL, whose rows a connection sees, from its first moment to
+            its last: its pool serves no other ledger.
 
     Raises:
         ConfigurationError: If the URL names no database we know.
@@ -74,6 +81,8 @@ def connect(
     options = f"-c lock_timeout={int(lock_timeout * 1000)} -c timezone=UTC"
     if schema is not None:
         options += f" -c search_path={schema}"
+    if ledger is not None:
+        options += f" -c muniment.ledger={ledger}"
     engine = sa.create_engine(
         parsed,
         pool_size=pool_size,

@@ -294,7 +294,8 @@ class Ledger:
     def _subject_of(self, append: Append, request: Request) -> Subject:
         if request.scope is not None:
             return self.vault.find_or_make(request.scope)
-        assert request.fact_id is not None, "a request names a scope or a fact"
+        if request.fact_id is None:
+            return self.mapper.nobody
         stream = append.read_stream(FACT + request.fact_id)
         subject = self.vault.subject(stream[0].sealed.subject_ref) if stream else None
         if subject is None:
@@ -307,7 +308,8 @@ class Ledger:
         row = append.find_request(self._idempotency_tag(key)) if key else None
         if key is None or row is None:
             return None
-        subject = self.vault.subject(row.subject_ref)
+        is_ours = row.subject_ref == self.mapper.nobody.ref
+        subject = self.mapper.nobody if is_ours else self.vault.subject(row.subject_ref)
         if subject is None:
             raise ForgottenRequestError(key, row.tx_id)
         if row.request_tag not in self._request_tags(request, subject):
@@ -340,7 +342,9 @@ class Ledger:
             if key
             else None,
             header=self.mapper.sealed_header(
-                None if transaction.erases else transaction.subject, tx_id, request.origin
+                None if transaction.erases or request.outlasts else transaction.subject,
+                tx_id,
+                request.origin,
             ),
         )
 

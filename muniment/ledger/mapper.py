@@ -8,6 +8,7 @@ import msgspec
 from eventsourcing.persistence import JSONTranscoder, Mapper, StoredEvent
 
 from muniment.domain.events import Event, FactAsserted, FactRevised, Traits
+from muniment.domain.scope import Scope
 from muniment.errors import BrokenSealError
 from muniment.ledger import codec, sealing
 from muniment.ledger.records import (
@@ -39,6 +40,10 @@ class SealingMapper(Mapper[str]):
     Seals each event under its stream's key, bound to the place it stands at.
 
     An event whose key was destroyed is given back without its sealed fields.
+
+    Attributes:
+        nobody: In the place of a subject where an event is about none; its events are
+            sealed with the ledger's key, which has the number 0.
     """
 
     def __init__(self, vault: Vault, *, ledger: str) -> None:
@@ -46,7 +51,8 @@ class SealingMapper(Mapper[str]):
         super().__init__(transcoder=JSONTranscoder())
         self._vault = vault
         self._ledger = ledger
-        self._header_key = sealing.derived(vault.ledger_key, "header")
+        self._header_key = key = sealing.derived(vault.ledger_key, "header")
+        self.nobody = Subject("", Scope.org(), key, key, key, key)
 
     def to_stored_event(self, domain_event: Any) -> SealedEvent:
         """Return a `DraftEvent` sealed."""
@@ -96,6 +102,7 @@ class SealingMapper(Mapper[str]):
         keys: Mapping[int, bytes] = {}
         if subject is not None and events:
             keys = self._vault.keys(subject, [each.sealed.key_id for each in events])
+        keys = {0: self._header_key, **keys}
         return tuple(
             self._recorded(each, keys.get(each.sealed.key_id), subject if tagged else None)
             for each in events

@@ -13,7 +13,7 @@ from muniment.ledger import merkle
 from muniment.ledger.leaves import LeafHasher, digest_of
 from muniment.ledger.merkle import Tile, TreeStore
 from muniment.ledger.recorder import Append, LedgerRecorder, Present
-from muniment.ledger.records import SUBJECT, Head, SealedEvent, StampedEvent, TransactionRow
+from muniment.ledger.records import FACT, Head, SealedEvent, StampedEvent, TransactionRow
 
 
 class MemoryRecorder(LedgerRecorder):
@@ -89,6 +89,21 @@ class MemoryRecorder(LedgerRecorder):
         with self._lock:
             events = self._events[after:until]
         return [each for each in events if each.sealed.subject_ref == subject_ref]
+
+    def read_prefix(
+        self, prefix: str, *, before: str | None, subject_ref: str | None, limit: int
+    ) -> Sequence[StampedEvent]:
+        last = f"{prefix}~" if before is None else before
+        with self._lock:
+            found = [
+                each
+                for each in self._events
+                if prefix < str(each.sealed.originator_id) < last
+                and subject_ref in (None, each.sealed.subject_ref)
+            ]
+        found.sort(key=lambda each: each.sealed.originator_version)
+        found.sort(key=lambda each: str(each.sealed.originator_id), reverse=True)
+        return found[:limit]
 
     def transactions(self, numbers: Collection[int]) -> Sequence[TransactionRow]:
         found = (self.transaction(each) for each in sorted(set(numbers)))
@@ -226,7 +241,7 @@ class _MemoryAppend:
 
     def subject_moved_at(self, subject_ref: str) -> int:
         events = self._recorder.read_subject(subject_ref)
-        facts = [e for e in events if e.sealed.originator_id != SUBJECT + subject_ref]
+        facts = [e for e in events if str(e.sealed.originator_id).startswith(FACT)]
         return facts[-1].position if facts else 0
 
 

@@ -160,6 +160,23 @@ class LedgerRecorder(ProcessRecorder):
         """Return the events of one subject past *after*, up to *until*, oldest first."""
 
     @abstractmethod
+    def read_prefix(
+        self, prefix: str, *, before: str | None, subject_ref: str | None, limit: int
+    ) -> Sequence[StampedEvent]:
+        """
+        Return at most *limit* events of the streams that begin with *prefix*.
+
+        Args:
+            prefix: Ends in ``-``; streams that rise with time follow it.
+            before: Only streams that sort before this one, or ``None``.
+            subject_ref: Only of this subject; of all if ``None``.
+            limit: At most so many.
+
+        Returns:
+            The last stream first; each stream oldest first.
+        """
+
+    @abstractmethod
     def transactions(self, numbers: Collection[int]) -> Sequence[TransactionRow]:
         """Return those of the transactions *numbers* that there are, oldest first."""
 

@@ -20,6 +20,11 @@ FACT = "fact-"
 SUBJECT = "subject-"
 """A stream is named after the fact or the subject whose events it holds."""
 
+ACCESS = "access-"
+GLASS = "glass-"
+API_KEY = "api_key-"
+"""Streams of one access each, of emergency accesses by person and subject, of API keys."""
+
 
 class DraftEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """

@@ -15,20 +15,19 @@ from eventsourcing.persistence import IntegrityError, Tracking
 
 from muniment.clock import Clock
 from muniment.domain.time import BEGINNING, Instant
-from muniment.ledger import statements, tables
-from muniment.ledger.bulk import insert_rows
+from muniment.ledger import statements
 from muniment.ledger.database import (
     StandingConnection,
     dispose,
     of_drivers,
     transaction,
 )
-from muniment.ledger.leaves import LeafHasher, digest_of
 from muniment.ledger.merkle import TreeStore
-from muniment.ledger.prepared import Row, rows_of_each
+from muniment.ledger.prepared import rows_of_each
 from muniment.ledger.readers import ReadingConnections
 from muniment.ledger.recorder import Append, LedgerRecorder, Present
-from muniment.ledger.records import SUBJECT, Head, SealedEvent, StampedEvent, TransactionRow
+from muniment.ledger.records import Head, StampedEvent, TransactionRow
+from muniment.ledger.sql_append import SqlAppend, stamped, transaction_row
 from muniment.ledger.sql_tree import SqlTree
 
 
@@ -73,7 +72,7 @@ class SqlRecorder(LedgerRecorder):
         self._lock_key = _lock_key(ledger)
 
     @contextmanager
-    def appending(self) -> Iterator["_SqlAppend"]:
+    def appending(self) -> Iterator[SqlAppend]:
         try:
             with (
                 self._standing.held() as connection,
@@ -81,7 +80,7 @@ class SqlRecorder(LedgerRecorder):
             ):
                 # A statement of its own: it sees what was committed by whoever held
                 # the lock before.
-                yield _SqlAppend(connection, self.ledger, self._present(connection))
+                yield SqlAppend(connection, self.ledger, self._present(connection))
         except of_drivers("IntegrityError") as error:
             raise IntegrityError(str(error)) from error
 
@@ -147,6 +146,19 @@ class SqlRecorder(LedgerRecorder):
             )
         return [stamped(row) for row in rows]
 
+    def read_prefix(
+        self, prefix: str, *, before: str | None, subject_ref: str | None, limit: int
+    ) -> Sequence[StampedEvent]:
+        last = f"{prefix}~" if before is None else before
+        statement = statements.READ_PREFIX
+        named = {"ledger": self.ledger, "prefix": prefix, "before": last, "most": limit}
+        if subject_ref is not None:
+            statement = statements.READ_PREFIX_OF_SUBJECT
+            named["subject_ref"] = subject_ref
+        with self.reading() as connection:
+            rows = statement.rows(connection, **named)
+        return [stamped(row) for row in rows]
+
     def transactions(self, numbers: Collection[int]) -> Sequence[TransactionRow]:
         with self.reading() as connection:
             rows = rows_of_each(
@@ -156,12 +168,12 @@ class SqlRecorder(LedgerRecorder):
                 every=(statements.TRANSACTIONS, "numbers"),
                 ledger=self.ledger,
             )
-        return [_transaction(row) for row in rows]
+        return [transaction_row(row) for row in rows]
 
     def transaction(self, tx_id: int) -> TransactionRow | None:
         with self.reading() as connection:
             row = statements.TRANSACTION.first(connection, ledger=self.ledger, tx_id=tx_id)
-        return None if row is None else _transaction(row)
+        return None if row is None else transaction_row(row)
 
     @contextmanager
     def tree(self) -> Iterator[TreeStore]:
@@ -173,7 +185,7 @@ class SqlRecorder(LedgerRecorder):
             rows = statements.TRANSACTIONS_AFTER.rows(
                 connection, ledger=self.ledger, after=after, most=limit
             )
-        return [_transaction(row) for row in rows]
+        return [transaction_row(row) for row in rows]
 
     def read_with_leaves(
         self, *, after: int, limit: int
@@ -227,127 +239,6 @@ class SqlRecorder(LedgerRecorder):
         )
 
 
-class _SqlAppend:
-    """The ledger while its lock is held."""
-
-    def __init__(self, connection: sa.Connection, ledger: str, present: Present) -> None:
-        self.connection = connection
-        self.head = present.head
-        self._ledger = ledger
-        self._hasher = LeafHasher(ledger)
-        self._horizon = present.horizon
-        self.now = present.now
-
-    def next_time(self) -> Instant:
-        return Instant(max(self.now, self.head.recorded_at + 1, self._horizon + 1))
-
-    def promise(self, until: Instant) -> None:
-        if until > self._horizon:
-            self._horizon = until
-            statements.PROMISE.run(
-                self.connection, this_ledger=self._ledger, horizon_us=until
-            )
-
-    def mark_key(self, key_id: int) -> None:
-        statements.MARK_KEY.run(self.connection, this_ledger=self._ledger, key_mark=key_id)
-
-    def insert(
-        self, transaction: TransactionRow, events: Sequence[SealedEvent]
-    ) -> tuple[StampedEvent, ...]:
-        statements.NEW_TRANSACTION.run(
-            self.connection,
-            ledger=self._ledger,
-            tx_id=transaction.tx_id,
-            recorded_at_us=transaction.recorded_at,
-            first_position=transaction.first_position,
-            last_position=transaction.last_position,
-            action=transaction.action,
-            subject_ref=transaction.subject_ref,
-            idempotency_tag=transaction.idempotency_tag,
-            request_tag=transaction.request_tag,
-            header=transaction.header,
-        )
-        result = tuple(
-            StampedEvent(
-                position=position,
-                tx_id=transaction.tx_id,
-                recorded_at=transaction.recorded_at,
-                sealed=event,
-            )
-            for position, event in enumerate(events, transaction.first_position)
-        )
-        digest = digest_of(transaction)
-        rows = [
-            (self._ledger, *_event_row(each), self._hasher.leaf(each, digest))
-            for each in result
-        ]
-        insert_rows(self.connection, tables.event, rows)
-        tree = SqlTree(self.connection, self._ledger)
-        tree.grow(self.head.position, transaction.last_position)
-        self.head = Head(
-            transaction.tx_id, transaction.last_position, transaction.recorded_at
-        )
-        return result
-
-    def read_stream(self, stream: str) -> Sequence[StampedEvent]:
-        rows = statements.READ_STREAM.rows(
-            self.connection, ledger=self._ledger, stream=stream
-        )
-        return [stamped(row) for row in rows]
-
-    def read(self, *, first: int, last: int) -> Sequence[StampedEvent]:
-        rows = statements.READ.rows(
-            self.connection, ledger=self._ledger, after=first - 1, until=last
-        )
-        return [stamped(row) for row in rows]
-
-    @property
-    def tree(self) -> TreeStore:
-        return SqlTree(self.connection, self._ledger)
-
-    def last_tree_head(self) -> tuple[int, str] | None:
-        row = statements.LAST_TREE_HEAD.first(self.connection, ledger=self._ledger)
-        return None if row is None else (row[0], row[1])
-
-    def add_tree_head(self, size: int, note: str) -> None:
-        statements.NEW_TREE_HEAD.run(
-            self.connection, ledger=self._ledger, size=size, made_at_us=self.now, note=note
-        )
-
-    def find_request(self, idempotency_tag: bytes) -> TransactionRow | None:
-        row = statements.REQUEST.first(
-            self.connection, ledger=self._ledger, idempotency_tag=idempotency_tag
-        )
-        return None if row is None else _transaction(row)
-
-    def subject_moved_at(self, subject_ref: str) -> int:
-        row = statements.MOVED_AT.first(
-            self.connection,
-            ledger=self._ledger,
-            subject_ref=subject_ref,
-            but=SUBJECT + subject_ref,
-        )
-        return int(row[0] or 0) if row else 0
-
-
-def stamped(row: Row) -> StampedEvent:
-    """Return the event that a row of `statements.EVENT_COLUMNS` holds."""
-    position, tx_id, recorded_at, stream, version, topic, subject_ref, key_id, state = row
-    return StampedEvent(
-        position=position,
-        tx_id=tx_id,
-        recorded_at=recorded_at,
-        sealed=SealedEvent(
-            originator_id=stream,
-            originator_version=version,
-            topic=topic,
-            state=bytes(state),
-            subject_ref=subject_ref,
-            key_id=key_id,
-        ),
-    )
-
-
 def track(connection: sa.Connection, ledger: str, projection: str, position: int) -> None:
     """
     Move the checkpoint of a projection forward.
@@ -366,25 +257,6 @@ def track(connection: sa.Connection, ledger: str, projection: str, position: int
         statements.MOVE_CHECKPOINT.run(
             connection, this_ledger=ledger, this_projection=projection, position=position
         )
-
-
-def _event_row(event: StampedEvent) -> tuple[object, ...]:
-    sealed = event.sealed
-    return (
-        event.position,
-        event.tx_id,
-        event.recorded_at,
-        sealed.originator_id,
-        sealed.originator_version,
-        sealed.topic,
-        sealed.subject_ref,
-        sealed.key_id,
-        sealed.state,
-    )
-
-
-def _transaction(row: Row) -> TransactionRow:
-    return TransactionRow(**dict(zip(TransactionRow.__struct_fields__, row, strict=True)))
 
 
 def _lock_key(ledger: str) -> int:

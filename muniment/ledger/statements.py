@@ -5,6 +5,7 @@ from sqlalchemy.dialects import postgresql
 
 from muniment.ledger import tables
 from muniment.ledger.prepared import Prepared
+from muniment.ledger.records import FACT
 
 
 _tx, _event = tables.transaction.c, tables.event.c
@@ -137,8 +138,21 @@ MOVED_AT = Prepared(
     sa.select(sa.func.max(_event.position)).where(
         _event.ledger == _LEDGER,
         _event.subject_ref == sa.bindparam("subject_ref", type_=sa.Text),
-        _event.stream != sa.bindparam("but", type_=sa.Text),
+        sa.literal_column(f"substr(stream, 1, {len(FACT)}) = '{FACT}'", sa.Boolean),
     )
+)
+_PREFIX = sa.select(*EVENT_COLUMNS).where(
+    _event.ledger == _LEDGER,
+    _event.stream > sa.bindparam("prefix", type_=sa.Text),
+    _event.stream < sa.bindparam("before", type_=sa.Text),
+)
+_NEWEST_FIRST = (_event.stream.desc(), _event.version)
+_MOST = sa.bindparam("most", type_=sa.BigInteger)
+READ_PREFIX = Prepared(_PREFIX.order_by(*_NEWEST_FIRST).limit(_MOST))
+READ_PREFIX_OF_SUBJECT = Prepared(
+    _PREFIX.where(_event.subject_ref == sa.bindparam("subject_ref", type_=sa.Text))
+    .order_by(*_NEWEST_FIRST)
+    .limit(_MOST)
 )
 NEW_TRANSACTION = Prepared(sa.insert(tables.transaction))
 TRANSACTION = Prepared(

@@ -16,7 +16,8 @@ from muniment.ledger.mapper import SealingMapper
 from muniment.ledger.prepared import Prepared, Row
 from muniment.ledger.recorder import Append
 from muniment.ledger.records import FACT, StampedEvent
-from muniment.ledger.sql_recorder import SqlRecorder, stamped
+from muniment.ledger.sql_append import stamped
+from muniment.ledger.sql_recorder import SqlRecorder
 from muniment.ledger.statements import EVENT_COLUMNS
 from muniment.ledger.transaction import FactChange
 from muniment.projections import tables

@@ -6,7 +6,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from muniment.api import answers, certificates, custody
-from muniment.api.cli import custodial, differences, findings, tables
+from muniment.api.cli import accounts, custodial, differences, findings, tables
 from muniment.api.cli.answers import (
     Answer,
     Blamed,
@@ -29,6 +29,8 @@ from muniment.api.loading import Loaded
 
 def rendered(answer: Answer) -> RenderableType:  # noqa: C901, PLR0911, PLR0912 - one case each
     """Return *answer* for a terminal."""
+    if isinstance(answer, accounts.Account):
+        return accounts.rendered(answer)
     match answer:
         case answers.Fact():
             return tables.facts([answer])
