@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import http, run
+from benchmarks import run, service
 
 
 @pytest.mark.slow
@@ -34,7 +34,7 @@ def test_the_service_and_the_guard_are_measured(tmp_path: Path, postgres_url: st
     file = tmp_path / "http.json"
     where = ["--dir", str(tmp_path), "--postgres", postgres_url, "--json", str(file)]
 
-    found = http.main(["--seconds", "0.3", "--clients", "2", "--rounds", "2", *where])
+    found = service.main(["--seconds", "0.3", "--clients", "2", "--rounds", "2", *where])
 
     assert json.loads(file.read_text()) == found
     assert set(found["guard"]) == {"plain", "guarded", "recorded"}

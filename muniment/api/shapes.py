@@ -2,9 +2,10 @@
 
 import base64
 import json
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import datetime
+from functools import cache
 
 from muniment.domain.events import Json
 from muniment.domain.scope import Scope
@@ -19,30 +20,32 @@ def shaped(answer: object) -> Json:
     """
     Return *answer* as JSON types: instants as RFC 3339 in UTC with six digits and ``Z``.
 
-    An open end is ``null``; a scope is as `Scope.parse` reads it.
+    An open end is ``null``; a scope is as `Scope.parse` reads it; bytes are in base64.
     """
     match answer:
         case None | bool() | int() | float() | str():
             return answer
-        case bytes():
-            return base64.b64encode(answer).decode()
-        case Exception():
-            return f"{type(answer).__name__}: {answer}"
         case datetime():
             return to_text(answer)
         case Scope():
             return str(answer)
-        case Mapping():
-            return {str(key): shaped(value) for key, value in answer.items()}
         case list() | tuple():
             return [shaped(each) for each in answer]
+        case Mapping():
+            return {str(key): shaped(value) for key, value in answer.items()}
+        case bytes():
+            return base64.b64encode(answer).decode()
+        case Exception():
+            return f"{type(answer).__name__}: {answer}"
         case _:
-            assert is_dataclass(answer), f"{type(answer).__name__} has a shape"
-            return {
-                each.name: shaped(getattr(answer, each.name))
-                for each in fields(answer)
-                if each.name not in INTERNAL
-            }
+            return {name: shaped(getattr(answer, name)) for name in _shown(type(answer))}
+
+
+@cache
+def _shown(kind: Hashable) -> tuple[str, ...]:
+    """Return the names of the fields of *kind*, a dataclass, that are shown."""
+    assert is_dataclass(kind), f"{kind} has a shape"
+    return tuple(each.name for each in fields(kind) if each.name not in INTERNAL)
 
 
 def document(answer: object) -> str:

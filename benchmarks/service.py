@@ -1,8 +1,8 @@
 """
 What the service and the guard cost.
 
-    python benchmarks/http.py                        a PostgreSQL of our own, 16 clients
-    python benchmarks/http.py --seconds 600 --clients 16 --postgres URL --json FILE
+    python benchmarks/service.py                        a PostgreSQL of our own, 16 clients
+    python benchmarks/service.py --seconds 600 --clients 16 --postgres URL --json FILE
 
 The service is the real command in a process of its own; each client is a thread of this
 one with a connection and an API key of its own, and asks one thing after the other. What
@@ -36,7 +36,8 @@ from muniment.domain.access import Role
 from muniment.instants import to_text
 
 
-FACTS: Final = 100
+FACTS: Final = 10
+"""Of each user; an as-of reads and opens all of them."""
 REASON: Final = "what a look costs, measured"
 _COMMAND: Final = Path(sys.executable).with_name("muniment")
 
