@@ -2,10 +2,9 @@
 
 import base64
 import json
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from datetime import datetime
-from functools import cache
 
 from muniment.domain.events import Json
 from muniment.domain.scope import Scope
@@ -38,14 +37,20 @@ def shaped(answer: object) -> Json:
         case Exception():
             return f"{type(answer).__name__}: {answer}"
         case _:
-            return {name: shaped(getattr(answer, name)) for name in _shown(type(answer))}
+            return {name: shaped(getattr(answer, name)) for name in _shown(answer)}
 
 
-@cache
-def _shown(kind: Hashable) -> tuple[str, ...]:
-    """Return the names of the fields of *kind*, a dataclass, that are shown."""
-    assert is_dataclass(kind), f"{kind} has a shape"
-    return tuple(each.name for each in fields(kind) if each.name not in INTERNAL)
+_known: dict[type, tuple[str, ...]] = {}
+
+
+def _shown(answer: object) -> tuple[str, ...]:
+    """Return the names of the fields of *answer* that are shown; asked for once a type."""
+    found = _known.get(type(answer))
+    if found is None:
+        assert is_dataclass(answer), f"{type(answer).__name__} has a shape"
+        found = tuple(each.name for each in fields(answer) if each.name not in INTERNAL)
+        _known[type(answer)] = found
+    return found
 
 
 def document(answer: object) -> str:
