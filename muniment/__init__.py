@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from muniment.api.retaining import Retirement
     from muniment.api.rollbacks import Cause
     from muniment.api.store import MemoryStore
+    from muniment.api.turns import Session, Turn
     from muniment.domain.policy import RetentionRule
     from muniment.domain.scope import Scope
     from muniment.errors import MunimentError
@@ -56,8 +57,10 @@ else:
         "Scope": "muniment.domain.scope",
         "SearchHit": "muniment.api.found",
         "SearchHits": "muniment.api.found",
+        "Session": "muniment.api.turns",
         "Settings": "muniment.settings",
         "StoreReport": "muniment.api.certificates",
+        "Turn": "muniment.api.turns",
         "Verification": "muniment.api.custody",
     }
 
@@ -98,8 +101,10 @@ __all__ = [
     "Scope",
     "SearchHit",
     "SearchHits",
+    "Session",
     "Settings",
     "SkippedFact",
     "StoreReport",
+    "Turn",
     "Verification",
 ]

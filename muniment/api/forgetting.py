@@ -94,12 +94,12 @@ class Forgetter:
             return ErasurePlan(facts=0, events=0, rows={}, holds=())
         events = self._ledger.subject_events(subject)
         state = self._ledger.subject_state(subject)
-        timeline = self._lookup.timeline.remaining(subject.ref)
+        rows = {each.name: each.remaining(subject.ref) for each in self._lookup.derived}
         keys = self._destructions.remaining(_of(subject.ref, position=0))
         return ErasurePlan(
             facts=len({each.fact_id for each in events if each.fact_id}),
             events=len(events),
-            rows={"timeline": timeline, "vault": keys},
+            rows={**rows, "vault": keys},
             holds=state.holds_on(None),
         )
 

@@ -34,7 +34,10 @@ from muniment.ledger.memory_recorder import MemoryRecorder
 from muniment.ledger.sql_recorder import SqlRecorder
 from muniment.ledger.vault import Vault
 from muniment.projections.beliefs import Timeline
+from muniment.projections.conversation import Conversation
+from muniment.projections.memory_conversation import MemoryConversation
 from muniment.projections.memory_timeline import MemoryTimeline
+from muniment.projections.sql_conversation import SqlConversation
 from muniment.projections.timeline import SqlTimeline
 from muniment.settings import Settings
 
@@ -54,7 +57,7 @@ ClockSource = Callable[[], datetime | Instant]
 @dataclass(frozen=True, slots=True)
 class OpenLedger:
     """
-    A ledger with its timeline, open.
+    A ledger with its read models, open.
 
     Attributes:
         place: The directory or URL, without a password.
@@ -63,6 +66,7 @@ class OpenLedger:
 
     ledger: Ledger
     timeline: Timeline
+    conversation: Conversation
     recall: Recall
     place: str
     leave: Callable[[], object] | None = None
@@ -132,10 +136,12 @@ def _open(
         engine, ledger=settings.ledger, clock=source, lock_timeout=settings.lock_timeout
     )
     timeline = SqlTimeline(recorder)
-    ledger = Ledger(recorder, vault, timeline, settings.ledger)
+    conversation = SqlConversation(recorder)
+    ledger = Ledger(recorder, vault, timeline, settings.ledger, conversation)
     timeline.bind(ledger.mapper)
     recall = open_recall(settings, ledger, timeline)
-    return OpenLedger(ledger, timeline, recall, _shown(settings.database_url))
+    place = _shown(settings.database_url)
+    return OpenLedger(ledger, timeline, conversation, recall, place)
 
 
 def _in_memory(settings: Settings, clock: ClockSource | None) -> OpenLedger:
@@ -146,11 +152,13 @@ def _in_memory(settings: Settings, clock: ClockSource | None) -> OpenLedger:
     located = settings.model_copy(update={"vault_url": vault_url, "key_file": key_file})
     recorder = MemoryRecorder(_clock(clock) or system_clock, ledger=settings.ledger)
     timeline = MemoryTimeline(recorder)
-    ledger = Ledger(recorder, _vault(located, has_ledger=False), timeline, settings.ledger)
+    conversation = MemoryConversation(recorder)
+    vault = _vault(located, has_ledger=False)
+    ledger = Ledger(recorder, vault, timeline, settings.ledger, conversation)
     timeline.bind(ledger.mapper)
     removed = weakref.finalize(ledger, shutil.rmtree, place, ignore_errors=True)
     recall = open_recall(settings, ledger, timeline)
-    return OpenLedger(ledger, timeline, recall, _MEMORY, leave=removed)
+    return OpenLedger(ledger, timeline, conversation, recall, _MEMORY, leave=removed)
 
 
 def _connected(url: str, settings: Settings, *, schema: str | None) -> sa.Engine:

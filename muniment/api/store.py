@@ -7,7 +7,7 @@ from typing import Self, Unpack
 
 from muniment.api import inputs
 from muniment.api.answers import Receipt, RollbackPlan
-from muniment.api.custody import CustodialStore
+from muniment.api.conversing import ConversingStore
 from muniment.api.fields import By
 from muniment.api.forgetting import Forgetter
 from muniment.api.opening import (
@@ -32,7 +32,7 @@ _ATTEMPTS = 10
 """How often a rollback that nobody has looked at is planned anew before it gives up."""
 
 
-class MemoryStore(CustodialStore):
+class MemoryStore(ConversingStore):
     """
     What agents remember of people, at every moment it was remembered.
 
@@ -47,7 +47,9 @@ class MemoryStore(CustodialStore):
         self._place = opened.place
         self._recall = opened.recall
         lookup = self._lookup
-        lookup.derived = (*lookup.derived, RecallStores(opened.recall))
+        self._conversation = opened.conversation
+        stores = opened.conversation, RecallStores(opened.recall)
+        lookup.derived = (*lookup.derived, *stores)
         self._leave = opened.leave
         self._settings = settings
 
@@ -335,11 +337,12 @@ class MemoryStore(CustodialStore):
 
     def rebuild(self) -> int:
         """
-        Replace the timeline by a fresh fold of the ledger; writers wait meanwhile.
+        Replace timeline and conversation by a fresh fold of the ledger; writers wait.
 
         Returns:
-            How many rectangles it has.
+            How many rectangles the timeline has.
         """
+        self._conversation.rebuild()
         return self._lookup.timeline.rebuild()
 
     def _planned(

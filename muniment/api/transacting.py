@@ -65,7 +65,7 @@ class Transactor:
                 origin=origin,
                 scope=scope,
                 fact_id=None,
-                body=_body(origin, items=commands),
+                body=request_body(origin, items=commands),
                 work=work,
             )
         )
@@ -90,7 +90,7 @@ class Transactor:
                 origin=origin,
                 scope=None,
                 fact_id=fact_id,
-                body=_body(origin, command=command),
+                body=request_body(origin, command=command),
                 work=work,
             )
         )
@@ -115,7 +115,7 @@ class Transactor:
                 origin=origin,
                 scope=None,
                 fact_id=fact_id,
-                body=_body(origin, command=command),
+                body=request_body(origin, command=command),
                 work=work,
             )
         )
@@ -134,7 +134,7 @@ class Transactor:
                 origin=origin,
                 scope=scope,
                 fact_id=None,
-                body=_body(origin, command=command),
+                body=request_body(origin, command=command),
                 work=work,
                 passes_freeze=True,
             )
@@ -217,7 +217,7 @@ def _asserted(transaction: Transaction, command: RememberFact, fact_id: str) -> 
 _NEW = showing.state(())
 
 
-def _body(origin: Origin, **asked: object) -> Mapping[str, object]:
+def request_body(origin: Origin, **asked: object) -> Mapping[str, object]:
     """Return all of a request as JSON types, where a key may have to find it again."""
     if origin.idempotency_key is None:
         return {}

@@ -21,6 +21,8 @@ Every error Muniment raises on purpose.
   + NotFound                    the thing named is not there
     - UnknownFactError
     - UnknownTransactionError
+    - UnknownSessionError
+    - UnknownTurnError
     - UnknownHoldError
     - FactNotCurrentError       recorded once, but not believed now
     - FactRedactedError         its content was made unreadable for good
@@ -31,6 +33,7 @@ Every error Muniment raises on purpose.
     - VersionConflictError
     - IdempotencyConflictError  the key was used for another request
     - PlanOutdatedError         the subject changed after the plan was made
+    - SessionEndedError         nothing more can be said in it
     - RollbackConflictError     others wrote on top of what would go
   + Forbidden                   the caller may not do this
   + Frozen                      writes to the subject are refused for now
@@ -113,12 +116,15 @@ from muniment.errors.missing import (
     SubjectErasedError,
     UnknownFactError,
     UnknownHoldError,
+    UnknownSessionError,
     UnknownTransactionError,
+    UnknownTurnError,
 )
 from muniment.errors.refused import (
     IdempotencyConflictError,
     PlanOutdatedError,
     RollbackConflictError,
+    SessionEndedError,
     SubjectFrozenError,
     SubjectHeldError,
     VersionConflictError,
@@ -162,6 +168,7 @@ __all__ = [
     "ProjectionError",
     "ReservedMetadataError",
     "RollbackConflictError",
+    "SessionEndedError",
     "StoreClosedError",
     "StoreNotFoundError",
     "SubjectErasedError",
@@ -173,7 +180,9 @@ __all__ = [
     "UnknownFactError",
     "UnknownFieldError",
     "UnknownHoldError",
+    "UnknownSessionError",
     "UnknownTransactionError",
+    "UnknownTurnError",
     "VaultMismatchError",
     "VersionBeyondHeadError",
     "VersionConflictError",

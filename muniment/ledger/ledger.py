@@ -13,14 +13,17 @@ from muniment.domain.events import (
     SubjectErased,
 )
 from muniment.domain.rollback import Stamp
+from muniment.domain.scope import Scope
 from muniment.domain.subject import SubjectState
 from muniment.domain.time import Instant
 from muniment.errors import (
     FutureAsOfError,
     IdempotencyConflictError,
     MunimentError,
+    SubjectErasedError,
     Unavailable,
     UnknownFactError,
+    UnknownSessionError,
 )
 from muniment.ledger import codec, sealing
 from muniment.ledger.application import LedgerApplication
@@ -29,6 +32,7 @@ from muniment.ledger.mapper import SealingMapper
 from muniment.ledger.recorder import Append, LedgerRecorder, Present
 from muniment.ledger.records import (
     FACT,
+    SESSION,
     SUBJECT,
     Head,
     Origin,
@@ -43,7 +47,11 @@ from muniment.ledger.transaction import (
     refuse_if_bound,
     state_of,
 )
+from muniment.ledger.unsubjected import append_unsubjected
 from muniment.ledger.vault import Subject, Vault
+
+
+_ABOUT = FACT, SUBJECT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +88,13 @@ class InlineProjection(Protocol):
         """
 
 
+class InlineAccount(Protocol):
+    """A read model of what is no fact, that changes in the transaction of the events."""
+
+    def apply(self, append: Append, events: Sequence[RecordedEvent]) -> None:
+        """Fold *events* of one transaction; durable with them, or not at all."""
+
+
 class Ledger:
     """
     One tenant's ledger.
@@ -100,6 +115,7 @@ class Ledger:
         vault: Vault,
         projection: InlineProjection,
         name: str,
+        conversation: InlineAccount,
     ) -> None:
         self.name = name
         self.origin = f"muniment/{vault.vault_id}/{name}"
@@ -109,6 +125,7 @@ class Ledger:
         self.application = LedgerApplication(recorder, self.mapper)
         self.on_append: Callable[[], None] = lambda: None
         self._projection = projection
+        self._conversation = conversation
         self._key_mark = 0
         self._request_key = sealing.derived(vault.ledger_key, "request")
         self._commits: GroupCommit[Request, Committed] = GroupCommit(self._carry_out)
@@ -164,9 +181,14 @@ class Ledger:
     def subject_events(
         self, subject: Subject, *, after: int = 0, until: int | None = None
     ) -> tuple[RecordedEvent, ...]:
-        """Return the events of *subject* past *after*, up to *until*, oldest first."""
+        """
+        Return what happened to *subject* and its facts past *after*, oldest first.
+
+        Not what was said to it: conversations are long, and no belief follows from them.
+        """
         stamped = self.recorder.read_subject(subject.ref, after=after, until=until)
-        return self.mapper.opened(stamped, subject)
+        about = [e for e in stamped if str(e.sealed.originator_id).startswith(_ABOUT)]
+        return self.mapper.opened(about, subject)
 
     def subject_state(self, subject: Subject) -> SubjectState:
         """Return what binds a subject."""
@@ -206,30 +228,15 @@ class Ledger:
         Returns:
             The position of the event that says so.
         """
-        stream = SUBJECT + subject_ref
         with self.recorder.appending() as append:
-            version = len(append.read_stream(stream)) + 1
-            sealed = self.mapper.unsubjected(
-                SubjectErased(), stream=stream, version=version, subject_ref=subject_ref
-            )
-            head = append.head
-            row = TransactionRow(
-                tx_id=head.tx_id + 1,
-                recorded_at=append.next_time(),
-                first_position=head.position + 1,
-                last_position=head.position + 1,
+            return append_unsubjected(
+                append,
+                self.mapper,
+                SubjectErased(),
+                stream=SUBJECT + subject_ref,
                 action="erase",
-                subject_ref=subject_ref,
-                idempotency_tag=None,
-                request_tag=None,
-                header=self.mapper.sealed_header(
-                    None,
-                    head.tx_id + 1,
-                    Origin(reason="erased before, said again after a restore"),
-                ),
-            )
-            append.insert(row, [sealed])
-        return row.last_position
+                origin=Origin(reason="erased before, said again after a restore"),
+            ).last_position
 
     def close(self) -> None:
         """Let go of everything; what was committed stays."""
@@ -309,6 +316,8 @@ class Ledger:
             self._key_mark = self.vault.next_key_id() - 1
             append.mark_key(self._key_mark)
         self._projection.apply(append, transaction.changes(events))
+        if any(not each.fact_id for each in events):
+            self._conversation.apply(append, events)
         return Committed(
             tx_id=row.tx_id,
             recorded_at=row.recorded_at,
@@ -318,14 +327,26 @@ class Ledger:
         )
 
     def _subject_of(self, append: Append, request: Request) -> Subject:
-        if request.scope is not None:
-            return self.vault.find_or_make(request.scope)
-        assert request.fact_id is not None, "a request names a scope or a fact"
-        stream = append.read_stream(FACT + request.fact_id)
-        subject = self.vault.subject(stream[0].sealed.subject_ref) if stream else None
+        match request:
+            case Request(scope=Scope() as scope):
+                return self.vault.find_or_make(scope)
+            case Request(subject_ref=str() as ref):
+                unknown: MunimentError = SubjectErasedError(ref)
+                subject = self.vault.subject(ref)
+            case Request(session_id=str() as session_id):
+                unknown = UnknownSessionError(session_id)
+                subject = self._owner(append, SESSION + session_id)
+            case _:
+                assert request.fact_id is not None, "a request names what it is about"
+                unknown = UnknownFactError(request.fact_id)
+                subject = self._owner(append, FACT + request.fact_id)
         if subject is None:
-            raise UnknownFactError(request.fact_id)
+            raise unknown
         return subject
+
+    def _owner(self, append: Append, stream: str) -> Subject | None:
+        last = append.read_stream_end(stream)
+        return self.vault.subject(last.sealed.subject_ref) if last else None
 
     def _earlier(self, append: Append, request: Request) -> Committed | None:
         """Return what an earlier request with the same idempotency key did."""
@@ -370,6 +391,6 @@ class Ledger:
         return sealing.tag(self._request_key, codec.canonical(["key", key]))
 
     def _request_tag(self, request: Request) -> bytes:
-        whose = str(request.scope) if request.scope else request.fact_id
+        whose = str(request.scope or request.session_id or request.fact_id)
         body = [request.action, whose, request.body]
         return sealing.tag(self._request_key, codec.canonical(body))

@@ -75,7 +75,7 @@ class SealingMapper(Mapper[str]):
         return OpenedEvent(
             originator_id=str(sealed.originator_id),
             originator_version=sealed.originator_version,
-            event=self._open(sealed, keys.get(sealed.key_id)),
+            event=self._open(sealed, self._key_of(sealed, keys)),
         )
 
     def opened(
@@ -86,7 +86,8 @@ class SealingMapper(Mapper[str]):
         if subject is not None and events:
             keys = self._vault.keys(subject, [each.sealed.key_id for each in events])
         return tuple(
-            self._recorded(each, keys.get(each.sealed.key_id), subject) for each in events
+            self._recorded(each, self._key_of(each.sealed, keys), subject)
+            for each in events
         )
 
     def subject(self, ref: str) -> Subject | None:
@@ -109,7 +110,11 @@ class SealingMapper(Mapper[str]):
     def unsubjected(
         self, event: Event, *, stream: str, version: int, subject_ref: str
     ) -> SealedEvent:
-        """Return an event that says nothing of a subject whose keys are gone already."""
+        """
+        Return an event sealed with the ledger's own key.
+
+        What belongs to nobody is; and what says nothing of a subject whose keys are gone.
+        """
         encoded = codec.encode(event)
         place = self._place(stream, version, encoded.topic, encoded.header)
         sealed = sealing.seal(self._header_key, encoded.content, place=place)
@@ -133,6 +138,11 @@ class SealingMapper(Mapper[str]):
         place = self._header_place(transaction.tx_id)
         plain = sealing.unseal(key, sealed, place=place)
         return msgspec.json.decode(plain, type=Origin)
+
+    def _key_of(self, sealed: SealedEvent, keys: Mapping[int, bytes]) -> bytes | None:
+        """Return what opens an event: of what belongs to nobody, the ledger's own key."""
+        is_ours = not sealed.subject_ref and not sealed.key_id
+        return self._header_key if is_ours else keys.get(sealed.key_id)
 
     def _recorded(
         self, stamped: StampedEvent, key: bytes | None, subject: Subject | None

@@ -13,7 +13,7 @@ from muniment.ledger import merkle
 from muniment.ledger.leaves import LeafHasher, digest_of
 from muniment.ledger.merkle import Tile, TreeStore
 from muniment.ledger.recorder import Append, LedgerRecorder, Present
-from muniment.ledger.records import SUBJECT, Head, SealedEvent, StampedEvent, TransactionRow
+from muniment.ledger.records import FACT, Head, SealedEvent, StampedEvent, TransactionRow
 
 
 class MemoryRecorder(LedgerRecorder):
@@ -196,6 +196,10 @@ class _MemoryAppend:
     def read_stream(self, stream: str) -> Sequence[StampedEvent]:
         return self._recorder.read_stream(stream)
 
+    def read_stream_end(self, stream: str) -> StampedEvent | None:
+        found = self._recorder.read_stream(stream)
+        return found[-1] if found else None
+
     def read(self, *, first: int, last: int) -> Sequence[StampedEvent]:
         return self._recorder.read(after=first - 1, until=last, limit=last)
 
@@ -218,7 +222,7 @@ class _MemoryAppend:
 
     def subject_moved_at(self, subject_ref: str) -> int:
         events = self._recorder.read_subject(subject_ref)
-        facts = [e for e in events if e.sealed.originator_id != SUBJECT + subject_ref]
+        facts = [e for e in events if str(e.sealed.originator_id).startswith(FACT)]
         return facts[-1].position if facts else 0
 
 

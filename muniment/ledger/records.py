@@ -11,7 +11,15 @@ from muniment.ledger.vault import Subject
 
 FACT = "fact-"
 SUBJECT = "subject-"
-"""A stream is named after the fact or the subject whose events it holds."""
+SESSION = "session-"
+TURNS = "turns-"
+SUMMARIES = "summaries-"
+RECEIPTS = "receipts-"
+"""A stream is named after the fact, the subject or the session whose events it holds."""
+
+CONFIGURATION = "configuration"
+ACCOUNT = "account"
+"""The streams of the ledger itself: how agents are set up, what it must own up to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,8 +103,14 @@ class RecordedEvent:
     event: Event
 
     @property
+    def session_id(self) -> str:
+        """The session whose stream, turns or summaries these are; empty for any other."""
+        kind, _, name = self.stream.partition("-")
+        return name if f"{kind}-" in (SESSION, TURNS, SUMMARIES) else ""
+
+    @property
     def fact_id(self) -> str:
-        """The fact whose stream this is; empty for the stream of a subject."""
+        """The fact whose stream this is; empty for any other stream."""
         return self.stream.removeprefix(FACT) if self.stream.startswith(FACT) else ""
 
 

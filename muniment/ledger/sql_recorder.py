@@ -24,7 +24,7 @@ from muniment.ledger.leaves import LeafHasher, digest_of
 from muniment.ledger.merkle import TreeStore
 from muniment.ledger.prepared import Row
 from muniment.ledger.recorder import Append, LedgerRecorder, Present
-from muniment.ledger.records import SUBJECT, Head, SealedEvent, StampedEvent, TransactionRow
+from muniment.ledger.records import Head, SealedEvent, StampedEvent, TransactionRow
 from muniment.ledger.sql_tree import SqlTree
 
 
@@ -256,6 +256,12 @@ class _SqlAppend:
         )
         return [stamped(row) for row in rows]
 
+    def read_stream_end(self, stream: str) -> StampedEvent | None:
+        row = statements.STREAM_END.first(
+            self.connection, ledger=self._ledger, stream=stream
+        )
+        return None if row is None else stamped(row)
+
     def read(self, *, first: int, last: int) -> Sequence[StampedEvent]:
         rows = statements.READ.rows(
             self.connection, ledger=self._ledger, after=first - 1, until=last
@@ -286,7 +292,6 @@ class _SqlAppend:
             self.connection,
             ledger=self._ledger,
             subject_ref=subject_ref,
-            but=SUBJECT + subject_ref,
         )
         return int(row[0] or 0) if row else 0
 

@@ -4,6 +4,7 @@ import sqlalchemy as sa
 
 from muniment.ledger import tables
 from muniment.ledger.prepared import Prepared
+from muniment.ledger.records import FACT
 
 
 _tx, _event = tables.transaction.c, tables.event.c
@@ -80,6 +81,12 @@ READ_STREAM = Prepared(
     .where(_event.ledger == _LEDGER, _event.stream == sa.bindparam("stream", type_=sa.Text))
     .order_by(_event.version)
 )
+STREAM_END = Prepared(
+    sa.select(*EVENT_COLUMNS)
+    .where(_event.ledger == _LEDGER, _event.stream == sa.bindparam("stream", type_=sa.Text))
+    .order_by(_event.version.desc())
+    .limit(sa.literal_column("1"))
+)
 READ_SUBJECT = Prepared(
     sa.select(*EVENT_COLUMNS)
     .where(
@@ -94,7 +101,8 @@ MOVED_AT = Prepared(
     sa.select(sa.func.max(_event.position)).where(
         _event.ledger == _LEDGER,
         _event.subject_ref == sa.bindparam("subject_ref", type_=sa.Text),
-        _event.stream != sa.bindparam("but", type_=sa.Text),
+        # The likes of a turn change no fact, so no plan is outdated by one.
+        _event.stream.like(sa.literal_column(f"'{FACT}%'")),
     )
 )
 NEW_TRANSACTION = Prepared(sa.insert(tables.transaction))

@@ -5,16 +5,24 @@ from dataclasses import dataclass, field
 
 import sqlalchemy as sa
 
+from muniment.domain import session as sessions
 from muniment.domain import subject as subjects
 from muniment.domain.events import Event, FactEvent, SubjectErased, SubjectEvent
 from muniment.domain.fact import FactState, fold
 from muniment.domain.scope import Scope
+from muniment.domain.session import SessionEvent, SessionState
 from muniment.domain.subject import SubjectState
-from muniment.errors import SubjectErasedError, SubjectFrozenError, UnknownFactError
+from muniment.errors import (
+    SubjectErasedError,
+    SubjectFrozenError,
+    UnknownFactError,
+    UnknownSessionError,
+)
 from muniment.ledger.mapper import SealingMapper, content_tag
 from muniment.ledger.recorder import Append
 from muniment.ledger.records import (
     FACT,
+    SESSION,
     SUBJECT,
     DraftEvent,
     Origin,
@@ -32,13 +40,15 @@ class Request:
     Attributes:
         action: The verb, such as ``remember``.
         origin: Who asks, why, and on whose word.
-        scope: Whose memory it is about; or else *fact_id* says so.
+        scope: Whose memory it is about; or else *fact_id* or *session_id* says so.
         fact_id: The fact it is about, where the caller names no scope.
         body: All of the request, made of JSON types: a repeated idempotency key is
             answered only for an equal body.
         work: Reads and collects; what it raises is the caller's error, and nothing
             was written.
         passes_freeze: Whether it is done on a frozen subject all the same.
+        session_id: The session it is about, where the caller names neither.
+        subject_ref: The subject as it was found before; it is not made anew.
     """
 
     action: str
@@ -48,6 +58,8 @@ class Request:
     body: Mapping[str, object]
     work: Callable[["Transaction"], None]
     passes_freeze: bool = False
+    session_id: str | None = None
+    subject_ref: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,16 +81,22 @@ class FactChange:
 
 @dataclass(slots=True)
 class _Stream:
-    """A stream as the transaction knows it: what was there, and what it adds."""
+    """
+    A stream as the transaction knows it: what was there, and what it adds.
+
+    Attributes:
+        unread: How many events came before *history*, which nobody has to know.
+    """
 
     history: tuple[RecordedEvent, ...]
     key: tuple[int, bytes] | None
+    unread: int = 0
     added: list[Event] = field(default_factory=list)
 
     def add(self, event: Event) -> int:
         """Add *event*; return its version."""
         self.added.append(event)
-        return len(self.history) + len(self.added)
+        return self.unread + len(self.history) + len(self.added)
 
 
 class Transaction:
@@ -155,6 +173,34 @@ class Transaction:
     def add_to_subject(self, events: Sequence[SubjectEvent]) -> None:
         """Collect events of the subject itself."""
         self._add(SUBJECT + self.subject.ref, events)
+
+    def session(self, session_id: str) -> SessionState:
+        """
+        Return a session of the subject after all its events.
+
+        Raises:
+            UnknownSessionError: If it does not exist, or is another subject's.
+        """
+        name = SESSION + session_id
+        try:
+            stream = self._stream(name)
+        except UnknownFactError:
+            raise UnknownSessionError(session_id) from None
+        if not stream.history and not stream.added:
+            raise UnknownSessionError(session_id)
+        events = (*(each.event for each in stream.history), *stream.added)
+        return sessions.fold(each for each in events if isinstance(each, SessionEvent))
+
+    def add_to(self, stream: str, events: Sequence[Event]) -> None:
+        """Collect events of a stream of which no more than the end has to be known."""
+        if stream not in self._streams:
+            last = self._append.read_stream_end(stream)
+            if last is not None and last.sealed.subject_ref != self.subject.ref:
+                raise AssertionError("only a session's own subject adds to its streams")
+            unread = last.sealed.originator_version if last else 0
+            key = self._key_of([last]) if last else None
+            self._streams[stream] = _Stream((), key, unread)
+        self._add(stream, events)
 
     def drafts(self) -> list[DraftEvent]:
         """Return what was collected, in that order, each stream with its key."""
