@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     )
     from muniment.api.custody import Hold, Verification
     from muniment.api.found import LegRank, SearchHit, SearchHits
+    from muniment.api.receipts import RecallReceipt, ServedFact
+    from muniment.api.replaying import Badcase
     from muniment.api.retaining import Retirement
     from muniment.api.rollbacks import Cause
     from muniment.api.store import MemoryStore
@@ -44,6 +46,7 @@ else:
     # A name is imported when it is first used: the command line says its version, or
     # what is typed wrongly, without loading a database library, ten times as fast.
     _ELSEWHERE = {
+        "Badcase": "muniment.api.replaying",
         "Cause": "muniment.api.rollbacks",
         "ErasureCertificate": "muniment.api.certificates",
         "ErasurePlan": "muniment.api.certificates",
@@ -52,11 +55,13 @@ else:
         "LegRank": "muniment.api.found",
         "MemoryStore": "muniment.api.store",
         "MunimentError": "muniment.errors",
+        "RecallReceipt": "muniment.api.receipts",
         "RetentionRule": "muniment.domain.policy",
         "Retirement": "muniment.api.retaining",
         "Scope": "muniment.domain.scope",
         "SearchHit": "muniment.api.found",
         "SearchHits": "muniment.api.found",
+        "ServedFact": "muniment.api.receipts",
         "Session": "muniment.api.turns",
         "Settings": "muniment.settings",
         "StoreReport": "muniment.api.certificates",
@@ -76,6 +81,7 @@ else:
 
 
 __all__ = [
+    "Badcase",
     "BlameEntry",
     "Cause",
     "DiffEntry",
@@ -94,6 +100,7 @@ __all__ = [
     "MunimentError",
     "Page",
     "PlannedConflict",
+    "RecallReceipt",
     "Receipt",
     "RetentionRule",
     "Retirement",
@@ -101,6 +108,7 @@ __all__ = [
     "Scope",
     "SearchHit",
     "SearchHits",
+    "ServedFact",
     "Session",
     "Settings",
     "SkippedFact",

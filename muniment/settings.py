@@ -46,6 +46,10 @@ class Settings(BaseSettings):
         half_life_days: After so many days a belief counts half as recent.
         half_lives: The same by category.
         synonyms: By word, other words that mean it.
+        receipts: Whether each recall of the present leaves a receipt.
+        receipt_window: Seconds a receipt may wait for others, to be recorded together;
+            what a killed process can lose.
+        receipt_queue: Most receipts that wait; then recalls wait for them.
     """
 
     def __init__(self, **values: Any) -> None:  # noqa: ANN401 - checked by pydantic
@@ -85,3 +89,6 @@ class Settings(BaseSettings):
     half_life_days: float = Field(default=180.0, gt=0)
     half_lives: dict[str, PositiveFloat] = {}
     synonyms: dict[str, list[str]] = {}
+    receipts: bool = True
+    receipt_window: float = Field(default=0.05, ge=0, le=60)
+    receipt_queue: int = Field(default=4096, ge=1, le=1_000_000)

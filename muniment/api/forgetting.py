@@ -92,12 +92,13 @@ class Forgetter:
         subject = self._ledger.vault.find(scope)
         if subject is None:
             return ErasurePlan(facts=0, events=0, rows={}, holds=())
-        events = self._ledger.subject_events(subject)
+        events = self._ledger.recorder.read_subject(subject.ref)
+        streams = {str(each.sealed.originator_id) for each in events}
         state = self._ledger.subject_state(subject)
         rows = {each.name: each.remaining(subject.ref) for each in self._lookup.derived}
         keys = self._destructions.remaining(_of(subject.ref, position=0))
         return ErasurePlan(
-            facts=len({each.fact_id for each in events if each.fact_id}),
+            facts=sum(each.startswith(FACT) for each in streams),
             events=len(events),
             rows={**rows, "vault": keys},
             holds=state.holds_on(None),

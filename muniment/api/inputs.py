@@ -140,6 +140,11 @@ def metadata(value: object, *, limit: int) -> Mapping[str, Json]:
     return plain
 
 
+def plain(field: str, value: object) -> Json:
+    """Return *value*, which is JSON that can be kept exactly."""
+    return _json(field, value, depth=1)
+
+
 def origin(by: Mapping[str, Any]) -> Origin:
     """Return who asks for a write, why, and on whose word, from the fields of `By`."""
     return Origin(

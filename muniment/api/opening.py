@@ -15,6 +15,7 @@ from urllib.parse import quote
 import sqlalchemy as sa
 
 from muniment import migrations
+from muniment.api.accounting import tell_what_was_lost
 from muniment.api.recalling import ENGINE_DIRECTORY, Recall, open_recall
 from muniment.clock import Clock, system_clock
 from muniment.domain.time import BEGINNING, Instant
@@ -32,6 +33,7 @@ from muniment.ledger.keys import KeyRing
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.memory_recorder import MemoryRecorder
 from muniment.ledger.sql_recorder import SqlRecorder
+from muniment.ledger.tally import Tally
 from muniment.ledger.vault import Vault
 from muniment.projections.beliefs import Timeline
 from muniment.projections.conversation import Conversation
@@ -61,6 +63,7 @@ class OpenLedger:
 
     Attributes:
         place: The directory or URL, without a password.
+        tally: Counts receipts that are not recorded yet.
         leave: Called once the ledger is closed.
     """
 
@@ -69,6 +72,7 @@ class OpenLedger:
     conversation: Conversation
     recall: Recall
     place: str
+    tally: Tally
     leave: Callable[[], object] | None = None
 
 
@@ -141,7 +145,10 @@ def _open(
     timeline.bind(ledger.mapper)
     recall = open_recall(settings, ledger, timeline)
     place = _shown(settings.database_url)
-    return OpenLedger(ledger, timeline, conversation, recall, place)
+    directory, name = _tally_place(settings), f"{vault.vault_id}-{settings.ledger}"
+    tell_what_was_lost(ledger, directory, name)
+    tally = Tally(directory, name)
+    return OpenLedger(ledger, timeline, conversation, recall, place, tally)
 
 
 def _in_memory(settings: Settings, clock: ClockSource | None) -> OpenLedger:
@@ -158,7 +165,8 @@ def _in_memory(settings: Settings, clock: ClockSource | None) -> OpenLedger:
     timeline.bind(ledger.mapper)
     removed = weakref.finalize(ledger, shutil.rmtree, place, ignore_errors=True)
     recall = open_recall(settings, ledger, timeline)
-    return OpenLedger(ledger, timeline, conversation, recall, _MEMORY, leave=removed)
+    tally = Tally(None, settings.ledger)
+    return OpenLedger(ledger, timeline, conversation, recall, _MEMORY, tally, removed)
 
 
 def _connected(url: str, settings: Settings, *, schema: str | None) -> sa.Engine:
@@ -278,6 +286,12 @@ def rotate_key(settings: Settings, vault: Vault, progress: Callable[[int], None]
     done = vault.rotate(held[-1].kek_id, progress=progress)
     keys.to_file(path, held[-1:])
     return done
+
+
+def _tally_place(settings: Settings) -> Path:
+    """Return where the tallies of receipts are kept: beside the ledger, or at home."""
+    file = sqlite_file(settings.database_url)
+    return file.parent if file else _default_key_file(settings).parent
 
 
 def _default_key_file(settings: Settings) -> Path:

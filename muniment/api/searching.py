@@ -9,8 +9,10 @@ from muniment.api.found import LegRank, SearchHit, SearchHits
 from muniment.api.lookup import Point
 from muniment.api.reading import ReadingStore
 from muniment.api.recalling import LEXICON, Recall, embedder_of
+from muniment.api.receipting import Handed, ReceiptBook, search_receipt
 from muniment.api.verbs import verb
 from muniment.domain.events import Status
+from muniment.domain.receipt import ReceiptLeft
 from muniment.domain.scope import Scope
 from muniment.errors import InvalidScopeError, InvalidValueError
 from muniment.instants import Time, moment, to_instant
@@ -45,6 +47,10 @@ class Narrowing(TypedDict, total=False):
         until: Only what holds from before then.
         recent_turns: What was said just before, at most 20 turns, oldest first, by which
             the question is widened.
+        session_id: The conversation it is for; kept in its receipt.
+        agent: Whom it serves; likewise.
+        receipt: Whether it leaves a receipt, as what serves an agent does; true if left
+            out. A search as of a time before leaves none.
     """
 
     category: Names | None
@@ -54,6 +60,9 @@ class Narrowing(TypedDict, total=False):
     since: Time | None
     until: Time | None
     recent_turns: Sequence[str]
+    session_id: str | None
+    agent: str | None
+    receipt: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +86,7 @@ class SearchingStore(ReadingStore):
     """
 
     _recall: Recall
+    _receipts: ReceiptBook
     _settings: Settings
 
     @verb
@@ -127,6 +137,8 @@ class SearchingStore(ReadingStore):
             explain=inputs.flag("explain", explain),
         )
         hits = self._answered(asked, self._point(as_of, valid_at))
+        if as_of is None:
+            self._leave_search_receipt(asked, hits, narrow)
         if as_of is None and self._recall.has_engine and self._settings.upkeep:
             self._recall.upkeep.start()
         return hits
@@ -188,6 +200,20 @@ class SearchingStore(ReadingStore):
     def index_progress(self) -> Progress:
         """Return how far the index of current facts is, and what keeps it."""
         return self._recall.upkeep.progress()
+
+    def _leave_search_receipt(
+        self, asked: Asked, hits: SearchHits, narrow: Narrowing
+    ) -> None:
+        left = search_receipt(asked.text, hits, asked.scopes, narrow)
+        if inputs.flag("receipt", narrow.get("receipt", True)):
+            self._leave_receipt(asked.scopes, left)
+
+    def _leave_receipt(self, scopes: Sequence[Scope], left: ReceiptLeft) -> None:
+        """Leave a receipt with the first of the subjects that there is."""
+        found = (self._ledger.vault.find(each) for each in scopes)
+        subject = next((each for each in found if each is not None), None)
+        if subject is not None and self._settings.receipts:
+            self._receipts.leave(Handed(subject_ref=subject.ref, left=left))
 
     def _answered(self, asked: Asked, point: Point) -> SearchHits:
         found = [self._ledger.vault.find(each) for each in asked.scopes]

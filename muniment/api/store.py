@@ -7,7 +7,6 @@ from typing import Self, Unpack
 
 from muniment.api import inputs
 from muniment.api.answers import Receipt, RollbackPlan
-from muniment.api.conversing import ConversingStore
 from muniment.api.fields import By
 from muniment.api.forgetting import Forgetter
 from muniment.api.opening import (
@@ -18,7 +17,9 @@ from muniment.api.opening import (
     settings_for,
 )
 from muniment.api.recalling import RecallStores
-from muniment.api.rollbacks import Cause, OnConflict, Planner
+from muniment.api.receipting import ReceiptBook
+from muniment.api.replaying import ReplayingStore
+from muniment.api.rollbacks import Cause, OnConflict, Planner, plan_fact
 from muniment.api.verbs import verb, write_verb
 from muniment.domain.commands import RollBackFact
 from muniment.domain.scope import Scope
@@ -32,7 +33,7 @@ _ATTEMPTS = 10
 """How often a rollback that nobody has looked at is planned anew before it gives up."""
 
 
-class MemoryStore(ConversingStore):
+class MemoryStore(ReplayingStore):
     """
     What agents remember of people, at every moment it was remembered.
 
@@ -50,6 +51,13 @@ class MemoryStore(ConversingStore):
         self._conversation = opened.conversation
         stores = opened.conversation, RecallStores(opened.recall)
         lookup.derived = (*lookup.derived, *stores)
+        self._receipts = ReceiptBook(
+            opened.ledger,
+            window=settings.receipt_window,
+            capacity=settings.receipt_queue,
+            patience=settings.lock_timeout,
+            tally=opened.tally,
+        )
         self._leave = opened.leave
         self._settings = settings
 
@@ -94,13 +102,22 @@ class MemoryStore(ConversingStore):
         return self._settings
 
     def close(self) -> None:
-        """Let go of connections and keys; what was written stays."""
+        """
+        Record the receipts that wait, then let go of connections and keys.
+
+        Raises:
+            LedgerBusyError: If the database does not take those receipts; all else is
+                let go of then, too.
+        """
         if self._open_lookup is not None:
-            self._recall.close()
-            self._ledger.close()
-            if self._leave is not None:
-                self._leave()
-        self._open_lookup = None
+            try:
+                self._receipts.close()
+            finally:
+                self._recall.close()
+                self._ledger.close()
+                if self._leave is not None:
+                    self._leave()
+                self._open_lookup = None
 
     def __enter__(self) -> Self:
         return self
@@ -156,7 +173,7 @@ class MemoryStore(ConversingStore):
         if by_fact:
             named = user_id is not None or scope is not None
             whose = inputs.scope_of(user_id, scope) if named else None
-            return _plan_fact(planner, fact_id, to_version, scope=whose)
+            return plan_fact(planner, fact_id, to_version, scope=whose)
         whose = inputs.scope_of(user_id, scope)
         if to is not None:
             return planner.to_time(whose, to_instant(to))
@@ -368,17 +385,3 @@ class MemoryStore(ConversingStore):
 
 def _silent(_done: int) -> None:
     """Tell nobody."""
-
-
-def _plan_fact(
-    planner: Planner,
-    fact_id: str | None,
-    to_version: int | None,
-    *,
-    scope: Scope | None = None,
-) -> RollbackPlan:
-    if fact_id is None or to_version is None:
-        raise InvalidValueError("the rollback", "this", "both of fact_id and to_version")
-    inputs.name("fact_id", fact_id)
-    inputs.count("to_version", to_version, least=0, most=2**31)
-    return planner.to_version(fact_id, to_version, scope=scope)

@@ -9,9 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from muniment.domain.events import (
-    SubjectErased,
-)
+from muniment.domain.events import SubjectErased
 from muniment.domain.rollback import Stamp
 from muniment.domain.scope import Scope
 from muniment.domain.subject import SubjectState
@@ -139,6 +137,10 @@ class Ledger:
                 written; nothing of it was, unless it is `CommitUncertainError`.
         """
         return self._commits.submit(request)
+
+    def transact_all(self, requests: Sequence[Request]) -> list[BaseException | None]:
+        """Carry out *requests*, each in one transaction; return each one's error."""
+        return [each.error for each in self._commits.submit_all(requests)]
 
     def present(self) -> Present:
         """Return where the ledger stands, and the time."""

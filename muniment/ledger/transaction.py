@@ -21,6 +21,7 @@ from muniment.errors import (
 from muniment.ledger.mapper import SealingMapper, content_tag
 from muniment.ledger.recorder import Append
 from muniment.ledger.records import (
+    CONFIGURATION,
     FACT,
     SESSION,
     SUBJECT,
@@ -201,6 +202,14 @@ class Transaction:
             key = self._key_of([last]) if last else None
             self._streams[stream] = _Stream((), key, unread)
         self._add(stream, events)
+
+    def configuration(self, position: int) -> int:
+        """Return the version of the configuration at a position; 0 where there is none."""
+        last = self._append.read_stream_end(CONFIGURATION)
+        if last is not None and last.position > position:
+            known = self._append.read_stream(CONFIGURATION)
+            last = next((e for e in reversed(known) if e.position <= position), None)
+        return last.sealed.originator_version if last else 0
 
     def drafts(self) -> list[DraftEvent]:
         """Return what was collected, in that order, each stream with its key."""

@@ -20,6 +20,7 @@ from muniment.errors import (
 )
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.sql_recorder import SqlRecorder
+from muniment.ledger.tally import Tally
 from muniment.projections.sql_conversation import SqlConversation
 from muniment.projections.timeline import SqlTimeline
 from tests.api.days import day
@@ -230,7 +231,9 @@ def _sharing(store: MemoryStore, name: str, backend: Backend) -> MemoryStore:
     ledger = Ledger(other, vault, timeline, name, conversation)
     timeline.bind(ledger.mapper)
     return MemoryStore(
-        OpenLedger(ledger, timeline, conversation, opened.recall, "shared"),
+        OpenLedger(
+            ledger, timeline, conversation, opened.recall, "shared", Tally(None, name)
+        ),
         backend.settings(ledger=name),
     )
 

@@ -205,6 +205,11 @@ def _talked(store: MemoryStore, user_id: str, tick: Callable[[], None]) -> None:
     said = "2026-01-01T08:00:00+08:00"
     store.add_turn(session_id, role="user", content="我喝茶", uttered_at=said)
     tick()
+    store.record_config("prompt", {"for": user_id})
+    tick()
+    store.search("茶", user_id=user_id, session_id=session_id)
+    store.flush_receipts()
+    tick()
     store.add_turn(session_id, role="assistant", content="noted")
     tick()
     store.end_session(session_id)
