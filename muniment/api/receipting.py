@@ -183,7 +183,9 @@ class ReceiptBook:
                 self._settled += self._writing - waiting
                 self._writing, due = waiting, left
                 self._moved.notify_all()
-                if due and self._moved.wait_for(lambda: self._closing, _RETRY_SECONDS):
+                if due:
+                    self._moved.wait_for(lambda: self._closing, _RETRY_SECONDS)
+                if self._closing:
                     return
 
     def _has_room(self) -> bool:

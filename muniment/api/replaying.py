@@ -1,6 +1,7 @@
-"""The moment in which an agent answered wrongly, rebuilt: memory, words, set-up, receipts."""
+"""The moment in which an agent answered wrongly, rebuilt."""
 
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
@@ -105,8 +106,8 @@ class ReplayingStore(AccountableStore):
         asked = Period(NO_END.start, Instant(at + 1))
         result = None
         if agent is not None:
-            # Copies: an agent that changes what it is given must not change the case.
-            result = agent(memory=memory, convo=convo, config=dict(config))
+            # An agent that changes what it is given must not change the case.
+            result = agent(memory=memory, convo=convo, config=deepcopy(config))
         return Badcase(
             scope=whose,
             timestamp=moment(at),
