@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         ErasureStatus,
         StoreReport,
     )
+    from muniment.api.contexts import Context
     from muniment.api.custody import Hold, Verification
     from muniment.api.found import LegRank, SearchHit, SearchHits
     from muniment.api.receipts import RecallReceipt, ServedFact
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from muniment.api.retaining import Retirement
     from muniment.api.rollbacks import Cause
     from muniment.api.store import MemoryStore
+    from muniment.api.summarizing import Summary
     from muniment.api.turns import Session, Turn
     from muniment.domain.policy import RetentionRule
     from muniment.domain.scope import Scope
@@ -47,6 +49,7 @@ else:
     # what is typed wrongly, without loading a database library, ten times as fast.
     _ELSEWHERE = {
         "Badcase": "muniment.api.replaying",
+        "Context": "muniment.api.contexts",
         "Cause": "muniment.api.rollbacks",
         "ErasureCertificate": "muniment.api.certificates",
         "ErasurePlan": "muniment.api.certificates",
@@ -65,6 +68,7 @@ else:
         "Session": "muniment.api.turns",
         "Settings": "muniment.settings",
         "StoreReport": "muniment.api.certificates",
+        "Summary": "muniment.api.summarizing",
         "Turn": "muniment.api.turns",
         "Verification": "muniment.api.custody",
     }
@@ -84,6 +88,7 @@ __all__ = [
     "Badcase",
     "BlameEntry",
     "Cause",
+    "Context",
     "DiffEntry",
     "ErasureCertificate",
     "ErasurePlan",
@@ -113,6 +118,7 @@ __all__ = [
     "Settings",
     "SkippedFact",
     "StoreReport",
+    "Summary",
     "Turn",
     "Verification",
 ]

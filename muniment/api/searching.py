@@ -129,7 +129,7 @@ class SearchingStore(ReadingStore):
         limit_of_text = self._settings.content_limit
         asked = Asked(
             text=_text(query, limit=limit_of_text),
-            scopes=_scopes(user_id, scope, scopes),
+            scopes=asked_scopes(user_id, scope, scopes),
             filters=_filters(narrow, min_confidence),
             recent=_turns(narrow.get("recent_turns", ()), limit=limit_of_text),
             is_current=as_of is None,
@@ -269,7 +269,7 @@ def _share(field: str, value: float | None) -> float | None:
     return None if value is None else inputs.share(field, value)
 
 
-def _scopes(
+def asked_scopes(
     user_id: str | None, scope: Scope | None, scopes: Iterable[Scope | str] | None
 ) -> tuple[Scope, ...]:
     """Return whose memory is searched, each once, the one named alone first."""

@@ -7,6 +7,7 @@ from typing import Self, Unpack
 
 from muniment.api import inputs
 from muniment.api.answers import Receipt, RollbackPlan
+from muniment.api.contexts import ContextStore
 from muniment.api.fields import By
 from muniment.api.forgetting import Forgetter
 from muniment.api.opening import (
@@ -18,7 +19,6 @@ from muniment.api.opening import (
 )
 from muniment.api.recalling import RecallStores
 from muniment.api.receipting import ReceiptBook
-from muniment.api.replaying import ReplayingStore
 from muniment.api.rollbacks import Cause, OnConflict, Planner, plan_fact
 from muniment.api.verbs import verb, write_verb
 from muniment.domain.commands import RollBackFact
@@ -33,7 +33,7 @@ _ATTEMPTS = 10
 """How often a rollback that nobody has looked at is planned anew before it gives up."""
 
 
-class MemoryStore(ReplayingStore):
+class MemoryStore(ContextStore):
     """
     What agents remember of people, at every moment it was remembered.
 

@@ -48,6 +48,7 @@ Every error Muniment raises on purpose.
     - IndexUnavailableError     the engine of the current facts cannot answer
     - IndexHeldError            another process holds that engine
     - EmbedderUnavailableError  it cannot embed now, or answers nonsense
+    - SummarizerUnavailableError  a model cannot summarise now, or answers nonsense
     - WitnessUnavailableError   a tree head could not be published
   + Corruption                  stored data contradicts itself: stop, never retry
     - UnknownEventError         an event this version cannot read
@@ -86,6 +87,7 @@ from muniment.errors.faults import (
     NewerSchemaError,
     ProjectionError,
     StoreClosedError,
+    SummarizerUnavailableError,
     TamperedError,
     UnknownEventError,
     VaultMismatchError,
@@ -174,6 +176,7 @@ __all__ = [
     "SubjectErasedError",
     "SubjectFrozenError",
     "SubjectHeldError",
+    "SummarizerUnavailableError",
     "TamperedError",
     "Unavailable",
     "UnknownEventError",

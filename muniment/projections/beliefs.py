@@ -78,6 +78,7 @@ class BeliefQuery:
         after: Only past this valid start and fact id, or ``None``.
         limit: At most so many; ``None`` for all.
         expired_at: Leave out what expires at or before this recorded time.
+        pinned: Only core facts and structured ones, which have an attribute.
     """
 
     subject_ref: str
@@ -86,6 +87,7 @@ class BeliefQuery:
     after: tuple[Instant, str] | None
     limit: int | None
     expired_at: Instant
+    pinned: bool = False
 
 
 class DerivedStore(Protocol):

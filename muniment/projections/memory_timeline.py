@@ -161,6 +161,7 @@ def _answers(row: BeliefRow, query: BeliefQuery) -> bool:
         row.subject_ref == query.subject_ref
         and _holds(row, query.as_of)
         and query.category in (None, row.traits.category)
+        and (not query.pinned or row.traits.core or row.traits.attribute is not None)
         and (expires_at is None or query.expired_at < expires_at)
     )
 

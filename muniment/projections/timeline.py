@@ -63,6 +63,9 @@ class SqlTimeline:
 
     def of_subject(self, query: BeliefQuery) -> Sequence[Believed]:
         statement = _OF_SUBJECT if query.category is None else _OF_CATEGORY
+        if query.pinned:
+            assert query.category is None, "nobody asks for pinned facts of a category"
+            statement = _OF_PINNED
         values: dict[str, object] = {
             "ledger": self._ledger,
             "subject_ref": query.subject_ref,
@@ -313,6 +316,9 @@ _SUBJECT_AS_OF = (
 )
 _OF_SUBJECT = Prepared(_SUBJECT_AS_OF)
 _OF_CATEGORY = Prepared(_SUBJECT_AS_OF.where(_c.category == _text("category")))
+_OF_PINNED = Prepared(
+    _SUBJECT_AS_OF.where(_c.core.is_(sa.true()) | _c.attribute.is_not(None))
+)
 _OF_FACT = Prepared(
     sa.select(*_ROW_COLUMNS, *EVENT_COLUMNS)
     .join_from(tables.belief, ledger_tables.event, _SAID)

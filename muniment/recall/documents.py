@@ -91,11 +91,14 @@ class Documents:
         self._kept: OrderedDict[str, tuple[Subject, dict[int, Opened]]] = OrderedDict()
         self._count = 0
 
-    def of(self, subject: Subject, as_of: AsOf, *, expired_at: Instant) -> list[Document]:
+    def of(
+        self, subject: Subject, as_of: AsOf, *, expired_at: Instant, pinned: bool = False
+    ) -> list[Document]:
         """
         Return what *subject* believed at *as_of*, by valid start, then fact.
 
-        What cannot be read any more is left out.
+        What cannot be read any more is left out; with *pinned* everything but core and
+        structured facts, too.
         """
         found = self._timeline.of_subject(
             BeliefQuery(
@@ -105,6 +108,7 @@ class Documents:
                 after=None,
                 limit=None,
                 expired_at=expired_at,
+                pinned=pinned,
             )
         )
         return self._documents(subject, found)
