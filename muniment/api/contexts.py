@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
-from typing import Final, Literal
+from typing import Final, Literal, TypedDict, Unpack
 
 from muniment.api import inputs, showing
 from muniment.api.answers import Fact
@@ -42,6 +42,7 @@ from muniment.recall.search import Filters
 
 BUDGET_MAX: Final = 1_000_000
 PROFILE_MAX: Final = 20
+TURNS_MOST: Final = 1_000
 _WIDENED_BY: Final = 2
 """So many of the last turns widen the question: it may leave out what they named."""
 
@@ -77,6 +78,28 @@ class Context:
         return self.text
 
 
+class Wishes(TypedDict, total=False):
+    """
+    What a context may be asked to be; each may be left out.
+
+    Attributes:
+        session_id: The conversation; the newest turns of the first subject's
+            conversations if left out.
+        agent: Whom it serves; kept in the receipt.
+        limit: Most facts that are looked for, 1 to 1,000; 10 if left out.
+        recent_turns: Most turns, 0 to 1,000; 10 if left out.
+        language: Of the words around the memory: ``en`` or ``zh``; ``en`` if left out.
+        count_tokens: Counts tokens as the model does; approximated if left out.
+    """
+
+    session_id: str | None
+    agent: str | None
+    limit: int
+    recent_turns: int
+    language: Literal["en", "zh"]
+    count_tokens: CountTokens | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Wanted:
     """What a caller wants in a context, checked."""
@@ -102,14 +125,9 @@ class ContextStore(SummarizingStore):
         scope: Scope | None = None,
         scopes: Iterable[Scope | str] | None = None,
         budget_tokens: int = 2_000,
-        session_id: str | None = None,
-        agent: str | None = None,
-        limit: int = 10,
-        recent_turns: int = 10,
-        language: Literal["en", "zh"] = "en",
-        count_tokens: CountTokens | None = None,
         as_of: Time | None = None,
         receipt: bool = True,
+        **fields: Unpack[Wishes],
     ) -> Context:
         """
         Return what a model should know to answer *query*, written as data.
@@ -124,30 +142,18 @@ class ContextStore(SummarizingStore):
             scope: Whose memory.
             scopes: Several, in the order of their sections; up to 100.
             budget_tokens: Most tokens of the text; 1 to 1,000,000.
-            session_id: The conversation; the newest turns of the first subject's
-                conversations if left out.
-            agent: Whom it serves; kept in the receipt.
-            limit: Most facts that are looked for, 1 to 1,000.
-            recent_turns: Most turns, 0 to 1,000.
-            language: Of the words around the memory: ``en`` or ``zh``.
-            count_tokens: Counts tokens as the model does; approximated if left out.
             as_of: What was known then; now if left out.
             receipt: Whether it leaves a receipt.
+            fields: See `Wishes`.
 
         Raises:
             InvalidValueError: If the core facts alone are over the budget.
             UnknownSessionError: If there is no such session of these subjects.
             FutureAsOfError: If *as_of* has not come.
         """
-        wanted = _Wanted(
-            asked=self._asked(query, asked_scopes(user_id, scope, scopes), limit, as_of),
-            session_id=inputs.name_or_none("session_id", session_id),
-            agent=inputs.name_or_none("agent", agent),
-            template=_language(language),
-            budget=inputs.count("budget_tokens", budget_tokens, least=1, most=BUDGET_MAX),
-            recent=inputs.count("recent_turns", recent_turns, least=0, most=1_000),
-            count=count_tokens or approximate_tokens,
-        )
+        limit = inputs.count("limit", fields.get("limit", 10), least=1, most=SERVED_MAX)
+        asked = self._asked(query, asked_scopes(user_id, scope, scopes), limit, as_of)
+        wanted = _wanted(asked, budget_tokens, fields)
         leaves = inputs.flag("receipt", receipt) and as_of is None
         return self._built(wanted, self._point(as_of, None), leaves=leaves)
 
@@ -160,7 +166,7 @@ class ContextStore(SummarizingStore):
             filters=Filters(statuses=(Status.ACTIVE.value,)),
             recent=(),
             is_current=as_of is None,
-            limit=inputs.count("limit", limit, least=1, most=SERVED_MAX),
+            limit=limit,
             explain=False,
         )
 
@@ -253,10 +259,22 @@ class ContextStore(SummarizingStore):
         return wanted.asked.is_current and state.erasure_deferred
 
 
-def _language(language: str) -> str:
+def _wanted(asked: Asked, budget: int, fields: Wishes) -> _Wanted:
+    language, count = fields.get("language", "en"), fields.get("count_tokens")
     if language not in TEMPLATES:
         raise InvalidValueError("language", language, f"one of {', '.join(TEMPLATES)}")
-    return language
+    if count is not None and not callable(count):
+        raise InvalidValueError("count_tokens", count, "something that counts tokens")
+    recent = fields.get("recent_turns", 10)
+    return _Wanted(
+        asked=asked,
+        session_id=inputs.name_or_none("session_id", fields.get("session_id")),
+        agent=inputs.name_or_none("agent", fields.get("agent")),
+        template=language,
+        budget=inputs.count("budget_tokens", budget, least=1, most=BUDGET_MAX),
+        recent=inputs.count("recent_turns", recent, least=0, most=TURNS_MOST),
+        count=count or approximate_tokens,
+    )
 
 
 def _assembled(parts: Parts, wanted: _Wanted) -> Assembled:

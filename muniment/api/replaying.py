@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -80,8 +80,7 @@ class ReplayingStore(AccountableStore):
         """
         Return what an agent had at a moment, and what it says now given exactly that.
 
-        The same for ever after; only what was erased or redacted since is left out, the
-        contents of the latter with ``None`` in their place.
+        The same for ever after, but for what was erased or redacted since.
 
         Args:
             timestamp: The moment: when the wrong answer was given, or its recall asked.
@@ -100,24 +99,19 @@ class ReplayingStore(AccountableStore):
             raise InvalidValueError("agent", agent, "something that can be called")
         inputs.count("turns", turns, least=1, most=TURNS_MAX)
         inputs.count("receipts", receipts, least=1, most=RECEIPTS_MAX)
-        memory = self.get_memory_as_of(timestamp=timestamp, scope=whose)
         convo = self.get_turns_before(timestamp=timestamp, scope=whose, limit=turns)
-        config = self.get_config_as_of(timestamp)
-        asked = Period(NO_END.start, Instant(at + 1))
-        result = None
-        if agent is not None:
-            # An agent that changes what it is given must not change the case.
-            result = agent(memory=memory, convo=convo, config=deepcopy(config))
-        return Badcase(
+        case = Badcase(
             scope=whose,
             timestamp=moment(at),
-            memory=memory,
+            memory=self.get_memory_as_of(timestamp=timestamp, scope=whose),
             convo=convo,
-            config=config,
-            receipts=self.receipts_of(whose, asked, limit=receipts),
+            config=self.get_config_as_of(timestamp),
+            receipts=self.receipts_of(
+                whose, Period(NO_END.start, Instant(at + 1)), limit=receipts
+            ),
             answered=self._answered_after(convo, at),
-            result=result,
         )
+        return case if agent is None else replace(case, result=_asked(agent, case))
 
     def _answered_after(self, convo: tuple[Turn, ...], at: Instant) -> Turn | None:
         """Return what was said to the last turn of *convo*, after a moment."""
@@ -134,6 +128,12 @@ class ReplayingStore(AccountableStore):
         found = self._talker.turns(query) or ()
         said = (each for each in found if each.role == Role.ASSISTANT)
         return next(said, None)
+
+
+def _asked(agent: Agent, case: Badcase) -> object:
+    # An agent that changes what it is given must not change the case.
+    config = deepcopy(case.config)
+    return agent(memory=case.memory, convo=case.convo, config=config)
 
 
 _LOOKED_AT = 20

@@ -107,9 +107,8 @@ class SearchingStore(ReadingStore):
         """
         Return what is believed that answers *query*, best first.
 
-        As of a time before, it ranks what was believed then with the embedding model of
-        then; the same for ever after. What is retired, ended, expired or not yet relied
-        on is in no answer.
+        As of a time before, it ranks what was believed then with the model of then.
+        What is retired, ended, expired or not yet relied on is in no answer.
 
         Args:
             query: Words, a question, or the id of a fact.
@@ -126,21 +125,19 @@ class SearchingStore(ReadingStore):
         Raises:
             FutureAsOfError: If *as_of* has not come.
         """
-        limit_of_text = self._settings.content_limit
+        most = self._settings.content_limit
         asked = Asked(
-            text=_text(query, limit=limit_of_text),
+            text=_text(query, limit=most),
             scopes=asked_scopes(user_id, scope, scopes),
             filters=_filters(narrow, min_confidence),
-            recent=_turns(narrow.get("recent_turns", ()), limit=limit_of_text),
+            recent=_turns(narrow.get("recent_turns", ()), limit=most),
             is_current=as_of is None,
             limit=inputs.count("limit", limit, least=1, most=LIMIT_MAX),
             explain=inputs.flag("explain", explain),
         )
         hits = self._answered(asked, self._point(as_of, valid_at))
         if as_of is None:
-            self._leave_search_receipt(asked, hits, narrow)
-        if as_of is None and self._recall.has_engine and self._settings.upkeep:
-            self._recall.upkeep.start()
+            self._has_served(asked, hits, narrow)
         return hits
 
     def reindex(
@@ -201,9 +198,10 @@ class SearchingStore(ReadingStore):
         """Return how far the index of current facts is, and what keeps it."""
         return self._recall.upkeep.progress()
 
-    def _leave_search_receipt(
-        self, asked: Asked, hits: SearchHits, narrow: Narrowing
-    ) -> None:
+    def _has_served(self, asked: Asked, hits: SearchHits, narrow: Narrowing) -> None:
+        """Leave a receipt of what an agent was given, and keep up what it is found by."""
+        if self._recall.has_engine and self._settings.upkeep:
+            self._recall.upkeep.start()
         left = search_receipt(asked.text, hits, asked.scopes, narrow)
         if inputs.flag("receipt", narrow.get("receipt", True)):
             self._leave_receipt(asked.scopes, left)

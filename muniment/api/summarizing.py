@@ -105,10 +105,9 @@ class SummarizingStore(ReplayingStore):
         Put older turns of a session in fewer words, where that is due.
 
         It is due when *every* turns were not summarised yet, when those take half of
-        *budget_tokens*, or when the conversation turned to something else. Of every
-        *meta_every* summaries one of the next level is made. Words of a model that drop
-        a fifth of the names and numbers, or add a number, are not taken: then the plain
-        extraction is, and says so in `Summary.refused`.
+        *budget_tokens*, or when the conversation turned to something else. Words of a
+        model that drop over a fifth of the names and numbers, or add a number, are not
+        taken: then the plain extraction is, and says so in `Summary.refused`.
 
         Args:
             session_id: The session.
@@ -123,17 +122,13 @@ class SummarizingStore(ReplayingStore):
             What was made; empty when nothing was due.
 
         Raises:
-            UnknownSessionError: If there is no such session.
             SubjectFrozenError: If writes to the subject are refused for now.
         """
         inputs.count("every", every, least=2, most=EVERY_MAX)
-        inputs.count("keep", keep, least=0, most=EVERY_MAX)
         inputs.count("meta_every", meta_every, least=2, most=EVERY_MAX)
-        turns = sorted(self.get_turns(session_id), key=lambda each: each.number)
-        used = self._used(session_id, None)
-        covered = max((each.last_turn for each in used.values()), default=0)
-        pending = [each for each in turns if each.number > covered]
-        older = pending[: len(pending) - keep] if keep else pending
+        older = self._not_summarised(
+            session_id, inputs.count("keep", keep, least=0, most=EVERY_MAX)
+        )
         trigger = _due(older, every=every, budget=budget_tokens)
         if inputs.flag("force", force):
             trigger = SummaryTrigger.ASKED
@@ -188,6 +183,14 @@ class SummarizingStore(ReplayingStore):
         used = self._used(session_id, position)
         ordered = sorted(used.values(), key=lambda each: (each.level, each.first_turn))
         return tuple(ordered)
+
+    def _not_summarised(self, session_id: str, keep: int) -> list[Turn]:
+        """Return the turns that no summary covers, but for the last ones."""
+        turns = sorted(self.get_turns(session_id), key=lambda each: each.number)
+        used = self._used(session_id, None)
+        covered = max((each.last_turn for each in used.values()), default=0)
+        pending = [each for each in turns if each.number > covered]
+        return pending[: len(pending) - keep] if keep else pending
 
     def _summaries_for(
         self, session_id: str | None, turns: Sequence[Turn], point: Point
