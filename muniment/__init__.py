@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     )
     from muniment.api.contexts import Context
     from muniment.api.custody import Hold, Verification
+    from muniment.api.explaining import Check, Diagnosis
     from muniment.api.found import LegRank, SearchHit, SearchHits
     from muniment.api.receipts import RecallReceipt, ServedFact
     from muniment.api.replaying import Badcase
@@ -49,8 +50,10 @@ else:
     # what is typed wrongly, without loading a database library, ten times as fast.
     _ELSEWHERE = {
         "Badcase": "muniment.api.replaying",
+        "Check": "muniment.api.explaining",
         "Context": "muniment.api.contexts",
         "Cause": "muniment.api.rollbacks",
+        "Diagnosis": "muniment.api.explaining",
         "ErasureCertificate": "muniment.api.certificates",
         "ErasurePlan": "muniment.api.certificates",
         "ErasureStatus": "muniment.api.certificates",
@@ -88,7 +91,9 @@ __all__ = [
     "Badcase",
     "BlameEntry",
     "Cause",
+    "Check",
     "Context",
+    "Diagnosis",
     "DiffEntry",
     "ErasureCertificate",
     "ErasurePlan",

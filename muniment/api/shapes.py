@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from muniment.domain.scope import Scope
 from muniment.domain.text import Json
@@ -18,13 +18,16 @@ def shaped(answer: object) -> Json:
     """
     Return *answer* as JSON types: instants as RFC 3339 in UTC with six digits and ``Z``.
 
-    An open end is ``null``; a scope is as `Scope.parse` reads it.
+    An open end is ``null``; a scope is as `Scope.parse` reads it; an offset of a clock is
+    as it stands at the end of a time, such as ``+08:00``.
     """
     match answer:
         case None | bool() | int() | float() | str():
             return answer
         case datetime():
             return to_text(answer)
+        case timedelta():
+            return _offset(answer)
         case Scope():
             return str(answer)
         case Mapping():
@@ -38,6 +41,13 @@ def shaped(answer: object) -> Json:
                 for each in fields(answer)
                 if each.name not in _INTERNAL
             }
+
+
+def _offset(ahead: timedelta) -> str:
+    sign, size = ("-", -ahead) if ahead < timedelta(0) else ("+", ahead)
+    minutes, seconds = divmod(int(size.total_seconds()), 60)
+    text = f"{sign}{minutes // 60:02}:{minutes % 60:02}"
+    return f"{text}:{seconds:02}" if seconds else text
 
 
 def document(answer: object) -> str:

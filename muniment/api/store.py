@@ -7,7 +7,7 @@ from typing import Self, Unpack
 
 from muniment.api import inputs
 from muniment.api.answers import Receipt, RollbackPlan
-from muniment.api.contexts import ContextStore
+from muniment.api.explaining import ExplainingStore
 from muniment.api.fields import By
 from muniment.api.forgetting import Forgetter
 from muniment.api.opening import (
@@ -33,7 +33,7 @@ _ATTEMPTS = 10
 """How often a rollback that nobody has looked at is planned anew before it gives up."""
 
 
-class MemoryStore(ContextStore):
+class MemoryStore(ExplainingStore):
     """
     What agents remember of people, at every moment it was remembered.
 

@@ -9,7 +9,9 @@ from muniment.api import answers, certificates
 
 if TYPE_CHECKING:
     from muniment.api.custody import Hold, Verification
+    from muniment.api.explaining import Diagnosis
     from muniment.api.loading import Loaded
+    from muniment.api.replaying import Badcase
     from muniment.api.retaining import Retirement
 
 
@@ -161,11 +163,19 @@ class Rotated:
     keys: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reproduced:
+    """The moment of an answer, and the files it was written to."""
+
+    case: "Badcase"
+    files: tuple[str, ...]
+
+
 Answer: TypeAlias = (
     "answers.Fact | answers.FactHistory | answers.MemoryDiff | answers.MemorySnapshot"
     "| answers.Page | answers.Receipt | answers.RollbackPlan"
     "| certificates.ErasureCertificate | certificates.ErasurePlan | Verification"
     "| Blamed | Certified | Due | Held | Loaded | Made | Modified | Rebuilt | Retained"
-    "| Rotated | Told"
+    "| Rotated | Told | Diagnosis | Reproduced"
 )
 """What a command answers, once."""
