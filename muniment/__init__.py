@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     from muniment.domain.policy import RetentionRule
     from muniment.domain.scope import Scope
     from muniment.errors import MunimentError
+    from muniment.projections.ports import Generation
+    from muniment.projections.progress import Progress
+    from muniment.projections.reconcile import Difference, Fault
     from muniment.settings import Settings
 else:
     # A name is imported when it is first used: the command line says its version, or
@@ -54,13 +57,17 @@ else:
         "Context": "muniment.api.contexts",
         "Cause": "muniment.api.rollbacks",
         "Diagnosis": "muniment.api.explaining",
+        "Difference": "muniment.projections.reconcile",
         "ErasureCertificate": "muniment.api.certificates",
         "ErasurePlan": "muniment.api.certificates",
         "ErasureStatus": "muniment.api.certificates",
+        "Fault": "muniment.projections.reconcile",
+        "Generation": "muniment.projections.ports",
         "Hold": "muniment.api.custody",
         "LegRank": "muniment.api.found",
         "MemoryStore": "muniment.api.store",
         "MunimentError": "muniment.errors",
+        "Progress": "muniment.projections.progress",
         "RecallReceipt": "muniment.api.receipts",
         "RetentionRule": "muniment.domain.policy",
         "Retirement": "muniment.api.retaining",
@@ -95,12 +102,15 @@ __all__ = [
     "Context",
     "Diagnosis",
     "DiffEntry",
+    "Difference",
     "ErasureCertificate",
     "ErasurePlan",
     "ErasureStatus",
     "Fact",
     "FactHistory",
     "FactVersion",
+    "Fault",
+    "Generation",
     "Hold",
     "LegRank",
     "MemoryDiff",
@@ -110,6 +120,7 @@ __all__ = [
     "MunimentError",
     "Page",
     "PlannedConflict",
+    "Progress",
     "RecallReceipt",
     "Receipt",
     "RetentionRule",

@@ -26,6 +26,10 @@ class Settings(BaseSettings):
         content_limit: Most bytes of one content in UTF-8; metadata may have as many.
         lock_timeout: Seconds a writer waits for the append lock before it gives up.
         pool_size: Most database connections kept open by one store.
+        key_service: What gives the key-encryption keys instead of a file, as
+            ``package.module:factory``; see `muniment.ledger.key_service`.
+        tree_head_every: With every so many transactions a tree head is signed; 0 for
+            only when one is asked for.
         qdrant_url: A Qdrant server for the current facts; by default they are held by
             Qdrant in this process, in the directory of the store.
         qdrant_api_key: What the Qdrant server wants to see.
@@ -43,6 +47,8 @@ class Settings(BaseSettings):
         embedding_timeout: Seconds one try may take.
         embedding_retries: How often a failed try is repeated.
         embedding_batch: Most texts in one request.
+        search_memory: Most versions of facts that searches keep opened in memory, some
+            4 kB each.
         half_life_days: After so many days a belief counts half as recent.
         half_lives: The same by category.
         synonyms: By word, other words that mean it.
@@ -73,6 +79,8 @@ class Settings(BaseSettings):
     content_limit: int = Field(default=64 * 1024, ge=1, le=16 * 1024 * 1024)
     lock_timeout: float = Field(default=30.0, gt=0, le=3600)
     pool_size: int = Field(default=16, ge=1, le=1000)
+    key_service: str | None = None
+    tree_head_every: int = Field(default=1_000, ge=0, le=1_000_000_000)
     qdrant_url: str | None = None
     qdrant_api_key: SecretStr | None = None
     qdrant_timeout: int = Field(default=10, ge=1, le=3600)
@@ -86,6 +94,7 @@ class Settings(BaseSettings):
     embedding_timeout: float = Field(default=30.0, gt=0, le=3600)
     embedding_retries: int = Field(default=2, ge=0, le=20)
     embedding_batch: int = Field(default=64, ge=1, le=2048)
+    search_memory: int = Field(default=100_000, ge=0)
     half_life_days: float = Field(default=180.0, gt=0)
     half_lives: dict[str, PositiveFloat] = {}
     synonyms: dict[str, list[str]] = {}

@@ -11,7 +11,7 @@ from muniment.api.answers import Fact
 from muniment.api.found import SearchHit, SearchHits
 from muniment.api.lookup import Point
 from muniment.api.receipting import RANKER, SERVED_MAX
-from muniment.api.searching import Asked, asked_scopes
+from muniment.api.searching import Asked, scopes_of
 from muniment.api.summarizing import SummarizingStore
 from muniment.api.turns import Turn
 from muniment.api.verbs import verb
@@ -37,7 +37,7 @@ from muniment.recall.context import (
     approximate_tokens,
     assemble,
 )
-from muniment.recall.search import Filters
+from muniment.recall.questions import Filters
 
 
 BUDGET_MAX: Final = 1_000_000
@@ -152,7 +152,7 @@ class ContextStore(SummarizingStore):
             FutureAsOfError: If *as_of* has not come.
         """
         limit = inputs.count("limit", fields.get("limit", 10), least=1, most=SERVED_MAX)
-        asked = self._asked(query, asked_scopes(user_id, scope, scopes), limit, as_of)
+        asked = self._asked(query, scopes_of(user_id, scope, scopes), limit, as_of)
         wanted = _wanted(asked, budget_tokens, fields)
         leaves = inputs.flag("receipt", receipt) and as_of is None
         return self._built(wanted, self._point(as_of, None), leaves=leaves)
@@ -166,6 +166,7 @@ class ContextStore(SummarizingStore):
             filters=Filters(statuses=(Status.ACTIVE.value,)),
             recent=(),
             is_current=as_of is None,
+            min_position=None,
             limit=limit,
             explain=False,
         )
@@ -206,30 +207,21 @@ class ContextStore(SummarizingStore):
         return context
 
     def _usable(self, asked: Asked, point: Point) -> tuple[SearchHits, list[Fact]]:
-        """Return what answers, and all core and profile facts, that may be used."""
-        known: list[Fact] = []
-        restricted: set[str] = set()
-        scopes: list[Scope] = []
-        for scope in asked.scopes:
-            subject = self._ledger.vault.find(scope)
-            if subject is None:
-                continue
-            state = self._ledger.subject_state(subject)
-            if asked.is_current and state.erasure_deferred:
-                continue
-            if asked.is_current:
-                restricted.update(state.deferred)
-            scopes.append(scope)
-            found = self._recall.documents.of(
-                subject, point.as_of, expired_at=point.asked_at, pinned=True
+        """Return what answers, and all core and structured facts, that may be used."""
+        found = (self._ledger.vault.find(each) for each in asked.scopes)
+        subjects, hidden = [each for each in found if each is not None], frozenset[str]()
+        if asked.is_current:
+            subjects, hidden = self._lookup.usable(subjects)
+        known = [
+            showing.fact(subject, each.opened.event, each.row.valid)
+            for subject in subjects
+            for each in self._recall.documents.of(
+                subject, point.as_of, expired_at=point.asked_at
             )
-            known += [
-                showing.fact(subject, each.opened.event, each.row.valid) for each in found
-            ]
-        hits = self._answered(replace(asked, scopes=tuple(scopes)), point)
-        items = tuple(each for each in hits if each.fact_id not in restricted)
-        usable = [each for each in known if each.fact_id not in restricted]
-        return replace(hits, items=items), usable
+            if each.row.traits.core or each.row.traits.attribute is not None
+            if each.row.fact_id not in hidden
+        ]
+        return self._answered(asked, point), known
 
     def _turns_for(self, wanted: _Wanted, point: Point) -> tuple[Turn, ...]:
         """Return the turns that may go in, oldest first, as they were known then."""
@@ -255,8 +247,7 @@ class ContextStore(SummarizingStore):
         return self._talker.turns(query) or ()
 
     def _is_waiting_to_be_erased(self, subject: Subject, wanted: _Wanted) -> bool:
-        state = self._ledger.subject_state(subject)
-        return wanted.asked.is_current and state.erasure_deferred
+        return wanted.asked.is_current and not self._lookup.usable([subject])[0]
 
 
 def _wanted(asked: Asked, budget: int, fields: Wishes) -> _Wanted:

@@ -106,6 +106,8 @@ class Revision(By, total=False):
         valid_to: Until when, exclusive; see the verb.
         source: What the revision came from; ``user_explicit`` if left out.
         expected_version: Only if nothing it believes changed after this version.
+        clear: Which of ``category``, ``attribute``, ``expires_at``, ``entities`` and
+            ``metadata`` it has no more.
     """
 
     content: str | None
@@ -121,3 +123,4 @@ class Revision(By, total=False):
     metadata: Mapping[str, Json] | None
     expires_at: Time | None
     expected_version: int | None
+    clear: Sequence[str]

@@ -239,8 +239,8 @@ def search_receipt(
 def _request(subject_ref: str, receipts: Sequence[ReceiptLeft]) -> Request:
     def work(transaction: Transaction) -> None:
         if transaction.state.erased:
-            # Its keys are about to go, and what it was given with them.
-            return
+            # Its keys are about to go, and what was given with them.
+            raise SubjectErasedError(subject_ref)
         transaction.add_to(
             RECEIPTS + subject_ref,
             [

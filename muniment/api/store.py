@@ -87,8 +87,12 @@ class MemoryStore(ExplainingStore):
         """
         settings = settings_for(target)
         store = cls(open_ledger(settings, clock=clock, create=create), settings)
-        # Before anything is read: a process may have died, or a backup been restored.
-        Forgetter(store._lookup).resume()
+        try:
+            # Before anything is read: a process may have died, or a backup been restored.
+            Forgetter(store._lookup).resume()
+        except BaseException:
+            store.close()
+            raise
         return store
 
     @property

@@ -12,8 +12,10 @@ from muniment.domain.events import (
 )
 from muniment.domain.text import Json
 from muniment.domain.time import Instant
+from muniment.domain.values import quickly_made
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RememberFact:
     """
@@ -42,7 +44,13 @@ class CorroborateFact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changes:
-    """What a revision says anew; a field that is ``None`` stays as it was."""
+    """
+    What a revision says anew; a field that is ``None`` stays as it was.
+
+    Attributes:
+        cleared: Which of ``category``, ``attribute`` and ``expires_at`` have no value
+            any more.
+    """
 
     text: str | None = None
     category: str | None = None
@@ -53,6 +61,7 @@ class Changes:
     entities: tuple[str, ...] | None = None
     metadata: Mapping[str, Json] | None = None
     expires_at: Instant | None = None
+    cleared: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +124,8 @@ class RollBackFact:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RedactFact:
     """Make its content unreadable at every as-of."""
+
+    expected_version: int | None
 
 
 FactCommand = (

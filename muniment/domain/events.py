@@ -17,6 +17,7 @@ from muniment.domain.receipt import AccountEvent
 from muniment.domain.session import TalkEvent
 from muniment.domain.text import Json
 from muniment.domain.time import ALWAYS, Instant, Period
+from muniment.domain.values import quickly_made
 
 
 class Status(StrEnum):
@@ -54,6 +55,7 @@ class RetireCause(StrEnum):
     """Another fact says the same."""
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traits:
     """
@@ -78,6 +80,7 @@ class Traits:
     expires_at: Instant | None
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     """
@@ -98,6 +101,7 @@ class Evidence:
     claimed_at: Instant | None
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Content:
     """What a fact says, and what that rests on. Sealed."""
@@ -106,6 +110,7 @@ class Content:
     evidence: Evidence
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactAsserted:
     """A fact was remembered for the first time, for *valid*."""
@@ -115,6 +120,7 @@ class FactAsserted:
     content: Content | None
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactRevised:
     """Within *valid* the fact says this now; outside of it, what it said before."""
@@ -241,6 +247,11 @@ class SubjectErased:
     """The keys of the subject were destroyed. Not reversible."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestAnswered:
+    """A request with an idempotency key had nothing to do; its key is kept."""
+
+
 SubjectEvent = (
     SubjectFrozen
     | SubjectThawed
@@ -249,6 +260,7 @@ SubjectEvent = (
     | RedactionDeferred
     | ErasureDeferred
     | SubjectErased
+    | RequestAnswered
 )
 
 Event = FactEvent | SubjectEvent | TalkEvent | AccountEvent

@@ -32,6 +32,8 @@ Every error Muniment raises on purpose.
   + Conflict                    the world moved: read again, then decide again
     - VersionConflictError
     - IdempotencyConflictError  the key was used for another request
+    - ForgottenRequestError     ... for a memory that was erased since
+    - HoldTakenError            a hold of that name was placed before
     - PlanOutdatedError         the subject changed after the plan was made
     - SessionEndedError         nothing more can be said in it
     - RollbackConflictError     others wrote on top of what would go
@@ -83,6 +85,7 @@ from muniment.errors.faults import (
     EmbedderUnavailableError,
     IndexHeldError,
     IndexUnavailableError,
+    KeyServiceUnavailableError,
     LedgerBusyError,
     NewerSchemaError,
     ProjectionError,
@@ -123,6 +126,8 @@ from muniment.errors.missing import (
     UnknownTurnError,
 )
 from muniment.errors.refused import (
+    ForgottenRequestError,
+    HoldTakenError,
     IdempotencyConflictError,
     PlanOutdatedError,
     RollbackConflictError,
@@ -146,9 +151,11 @@ __all__ = [
     "FactNotCurrentError",
     "FactRedactedError",
     "Forbidden",
+    "ForgottenRequestError",
     "Frozen",
     "FutureAsOfError",
     "Held",
+    "HoldTakenError",
     "IdempotencyConflictError",
     "IndexHeldError",
     "IndexUnavailableError",
@@ -158,6 +165,7 @@ __all__ = [
     "InvalidScopeError",
     "InvalidTimeError",
     "InvalidValueError",
+    "KeyServiceUnavailableError",
     "LedgerBusyError",
     "LoadError",
     "MissingKeyError",

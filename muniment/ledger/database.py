@@ -18,6 +18,7 @@ from muniment.errors import (
     DatabaseUnavailableError,
     LedgerBusyError,
     NotAStoreError,
+    StoreClosedError,
 )
 from muniment.ledger.prepared import driver_cursor
 
@@ -76,6 +77,17 @@ def connect(
     return engine
 
 
+def dispose(engine: sa.Engine) -> None:
+    """
+    Close the connections of *engine*, those too that a thread or a generator still has.
+
+    A pool that was disposed of takes back what was out, and closes it no more: the
+    collector would, and complain.
+    """
+    sa.event.listen(engine.pool, "checkin", _close_late)
+    engine.dispose()
+
+
 def sqlite_file(url: str) -> Path | None:
     """Return the file an SQLite *url* names; ``None`` for memory or another database."""
     parsed = _parsed(url)
@@ -88,7 +100,8 @@ class StandingConnection:
     """
     One connection that is kept open, for what is done too often to fetch one each time.
 
-    Threads take turns. After a failure, or a while of idling, another takes its place.
+    Threads take turns. After a failure, or a while of idling, another takes its place;
+    once it was closed, none.
 
     Args:
         engine: Where it leads.
@@ -101,6 +114,7 @@ class StandingConnection:
         self._turn = threading.Lock()
         self._connection: sa.Connection | None = None
         self._used_at = 0.0
+        self._closed = False
 
     @contextmanager
     def held(self) -> Iterator[sa.Connection]:
@@ -110,6 +124,7 @@ class StandingConnection:
         Raises:
             LedgerBusyError: If one's turn does not come in time.
             DatabaseUnavailableError: If the database cannot be reached.
+            StoreClosedError: If it was closed.
         """
         if not self._turn.acquire(timeout=self._lock_timeout):
             raise LedgerBusyError(self._lock_timeout)
@@ -126,13 +141,16 @@ class StandingConnection:
             self._turn.release()
 
     def close(self) -> None:
-        """Give the connection back."""
+        """Give the connection back, and take no other."""
         with self._turn:
+            self._closed = True
             if self._connection is not None:
                 self._connection.close()
             self._connection = None
 
     def _taken(self) -> sa.Connection:
+        if self._closed:
+            raise StoreClosedError
         connection, self._connection = self._connection, None
         if connection is not None and time.monotonic() - self._used_at < _IDLE_SECONDS:
             return connection
@@ -208,6 +226,8 @@ def translated(lock_timeout: float) -> Iterator[None]:
         problem = _problem(error)
         if "locked" in problem or "lock timeout" in problem:
             raise LedgerBusyError(lock_timeout) from error
+        if "decode to UTF-8" in problem:
+            raise DamagedDatabaseError(problem) from error
         raise DatabaseUnavailableError(problem) from error
     except (sa.exc.DatabaseError, sqlite3.DatabaseError) as error:
         if "not a database" in _problem(error):
@@ -308,6 +328,10 @@ def _go_to_wal(connection: Any) -> None:
 
 def _note_idle(_connection: object, record: Any) -> None:
     record.info["idle_since"] = time.monotonic()
+
+
+def _close_late(connection: Any, _record: object) -> None:
+    connection.close()
 
 
 def _refuse_stale(connection: Any, record: Any, _proxy: object) -> None:

@@ -9,12 +9,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from muniment.domain.events import SubjectErased
+from muniment.domain.events import RequestAnswered
 from muniment.domain.rollback import Stamp
 from muniment.domain.scope import Scope
 from muniment.domain.subject import SubjectState
 from muniment.domain.time import Instant
 from muniment.errors import (
+    ForgottenRequestError,
     FutureAsOfError,
     IdempotencyConflictError,
     MunimentError,
@@ -45,7 +46,6 @@ from muniment.ledger.transaction import (
     refuse_if_bound,
     state_of,
 )
-from muniment.ledger.unsubjected import append_unsubjected
 from muniment.ledger.vault import Subject, Vault
 
 
@@ -104,6 +104,8 @@ class Ledger:
         origin: Names the ledger to the outside, in whatever is signed or planned.
         recorder: Keeps the events.
         vault: Keeps the keys.
+        before_commit: Called with what is appended, and the number of the first
+            transaction of it; what it raises lets nothing be written.
         on_append: Called by the thread that committed, once something is durable.
     """
 
@@ -121,6 +123,7 @@ class Ledger:
         self.vault = vault
         self.mapper = SealingMapper(vault, ledger=name)
         self.application = LedgerApplication(recorder, self.mapper)
+        self.before_commit: Callable[[Append, int], None] = lambda _append, _first: None
         self.on_append: Callable[[], None] = lambda: None
         self._projection = projection
         self._conversation = conversation
@@ -176,9 +179,10 @@ class Ledger:
         """
         stamped = self.recorder.read_stream(FACT + fact_id)
         subject = self.vault.subject(stamped[0].sealed.subject_ref) if stamped else None
-        if subject is None:
+        events = self.mapper.opened(stamped, subject)
+        if subject is None or self.was_erased(subject):
             raise UnknownFactError(fact_id)
-        return subject, self.mapper.opened(stamped, subject)
+        return subject, events
 
     def subject_events(
         self, subject: Subject, *, after: int = 0, until: int | None = None
@@ -187,10 +191,17 @@ class Ledger:
         Return what happened to *subject* and its facts past *after*, oldest first.
 
         Not what was said to it: conversations are long, and no belief follows from them.
+        Nothing of a subject that was erased while they were read: the keys go first, and
+        what is left without them would tell that there was somebody.
         """
         stamped = self.recorder.read_subject(subject.ref, after=after, until=until)
         about = [e for e in stamped if str(e.sealed.originator_id).startswith(_ABOUT)]
-        return self.mapper.opened(about, subject)
+        events = self.mapper.opened(about, subject)
+        return () if self.was_erased(subject) else events
+
+    def was_erased(self, subject: Subject) -> bool:
+        """Whether the keys of a subject have been destroyed, by whatever process."""
+        return self.vault.subject(subject.ref) is None
 
     def subject_state(self, subject: Subject) -> SubjectState:
         """Return what binds a subject."""
@@ -203,42 +214,13 @@ class Ledger:
         """Return by number the transactions of *events*, with who did them and why."""
         if not events:
             return {}
-        numbers = {each.tx_id for each in events}
-        if len(numbers) == 1:
-            rows = [self.recorder.transaction(next(iter(numbers)))]
-        else:
-            rows = list(
-                self.recorder.transactions(
-                    first=min(numbers), last=max(numbers), subject_ref=subject.ref
-                )
-            )
-        return {
-            row.tx_id: (row, self.mapper.origin(subject, row))
-            for row in rows
-            if row is not None and row.tx_id in numbers
-        }
+        rows = self.recorder.transactions({each.tx_id for each in events})
+        return {row.tx_id: (row, self.mapper.origin(subject, row)) for row in rows}
 
     def stamps(self, subject: Subject, events: Sequence[RecordedEvent]) -> list[Stamp]:
         """Return the stamp of each of *events*."""
         origins = self.origins(subject, events)
         return [stamp_of(event, origins[event.tx_id][1]) for event in events]
-
-    def append_tombstone(self, subject_ref: str) -> int:
-        """
-        Say in a ledger restored from a backup that a subject was erased since.
-
-        Returns:
-            The position of the event that says so.
-        """
-        with self.recorder.appending() as append:
-            return append_unsubjected(
-                append,
-                self.mapper,
-                SubjectErased(),
-                stream=SUBJECT + subject_ref,
-                action="erase",
-                origin=Origin(reason="erased before, said again after a restore"),
-            ).last_position
 
     def close(self) -> None:
         """Let go of everything; what was committed stays."""
@@ -268,7 +250,9 @@ class Ledger:
 
     def _carry_out_together(self, batch: Sequence[Ticket[Request, Committed]]) -> None:
         with self.recorder.appending() as append:
+            first_tx = append.head.tx_id + 1
             answers = [self._carry_out_one(append, ticket) for ticket in batch]
+            self.before_commit(append, first_tx)
         # Only now is anything durable.
         for ticket, answer in zip(batch, answers, strict=True):
             ticket.answer = answer
@@ -296,9 +280,12 @@ class Ledger:
     def _insert(
         self, append: Append, request: Request, transaction: Transaction
     ) -> Committed:
+        if request.origin.idempotency_key is not None and transaction.is_empty:
+            # The key is kept, so that a retry does nothing, too; and in a leaf, as all.
+            transaction.add_to_subject([RequestAnswered()])
         subject, drafts = transaction.subject, transaction.drafts()
         head = append.head
-        if not drafts and request.origin.idempotency_key is None:
+        if not drafts:
             return Committed(
                 tx_id=None,
                 recorded_at=head.recorded_at if head.tx_id else append.now,
@@ -307,13 +294,12 @@ class Ledger:
                 events=(),
             )
         row = self._row(head, request, transaction, len(drafts))
-        # With nothing to do the key alone is kept, so that a retry does nothing, too.
-        stored = self.application.events.put(drafts, append=append, transaction=row)
+        append.insert(row, [self.mapper.to_stored_event(each) for each in drafts])
         events = tuple(
-            recorded(draft, row, each.notification.id)
-            for draft, each in zip(drafts, stored, strict=True)
+            recorded(draft, row, position)
+            for position, draft in enumerate(drafts, row.first_position)
         )
-        highest = max((draft.key[0] for draft in drafts), default=0)
+        highest = max(draft.key[0] for draft in drafts)
         if highest > self._key_mark:
             self._key_mark = self.vault.next_key_id() - 1
             append.mark_key(self._key_mark)
@@ -356,9 +342,11 @@ class Ledger:
         row = append.find_request(self._idempotency_tag(key)) if key else None
         if key is None or row is None:
             return None
-        if row.request_tag != self._request_tag(request):
+        subject = self.vault.subject(row.subject_ref)
+        if subject is None:
+            raise ForgottenRequestError(key, row.tx_id)
+        if row.request_tag not in self._request_tags(request, subject):
             raise IdempotencyConflictError(key, row.tx_id)
-        subject = self._subject_of(append, request)
         # Read where it was found: it may stand in the very batch that is written now.
         stamped = append.read(first=row.first_position, last=row.last_position)
         return Committed(
@@ -383,7 +371,9 @@ class Ledger:
             action=request.action,
             subject_ref=transaction.subject.ref,
             idempotency_tag=self._idempotency_tag(key) if key else None,
-            request_tag=self._request_tag(request) if key else None,
+            request_tag=self._request_tags(request, transaction.subject)[0]
+            if key
+            else None,
             header=self.mapper.sealed_header(
                 None if transaction.erases else transaction.subject, tx_id, request.origin
             ),
@@ -392,7 +382,14 @@ class Ledger:
     def _idempotency_tag(self, key: str) -> bytes:
         return sealing.tag(self._request_key, codec.canonical(["key", key]))
 
-    def _request_tag(self, request: Request) -> bytes:
+    def _request_tags(self, request: Request, subject: Subject) -> tuple[bytes, bytes]:
+        """
+        Return the digest of all of a request, and what it was in older stores.
+
+        Only who has the subject's key can test a guess against it, and it is destroyed
+        with the subject. The older one was made with the ledger's key.
+        """
         whose = str(request.scope or request.session_id or request.fact_id)
-        body = [request.action, whose, request.body]
-        return sealing.tag(self._request_key, codec.canonical(body))
+        body = codec.canonical([request.action, whose, request.body])
+        keys = subject.request_key, self._request_key
+        return sealing.tag(keys[0], body), sealing.tag(keys[1], body)

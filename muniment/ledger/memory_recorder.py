@@ -1,7 +1,7 @@
 """A ledger in memory: the twin that the durable recorders are tested against."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from threading import RLock
 
@@ -79,12 +79,9 @@ class MemoryRecorder(LedgerRecorder):
             events = self._events[after:until]
         return [each for each in events if each.sealed.subject_ref == subject_ref]
 
-    def transactions(
-        self, *, first: int, last: int, subject_ref: str
-    ) -> Sequence[TransactionRow]:
-        with self._lock:
-            rows = self._transactions[first - 1 : last]
-        return [each for each in rows if each.subject_ref == subject_ref]
+    def transactions(self, numbers: Collection[int]) -> Sequence[TransactionRow]:
+        found = (self.transaction(each) for each in sorted(set(numbers)))
+        return [each for each in found if each is not None]
 
     def transaction(self, tx_id: int) -> TransactionRow | None:
         with self._lock:

@@ -8,7 +8,7 @@ visible in the order in which they were given out, and a reader never sees a gap
 
 import hashlib
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 
 import psycopg
@@ -19,7 +19,7 @@ from muniment.clock import Clock
 from muniment.domain.time import BEGINNING, Instant
 from muniment.ledger import statements, tables
 from muniment.ledger.bulk import insert_rows
-from muniment.ledger.database import StandingConnection, reading, transaction
+from muniment.ledger.database import StandingConnection, dispose, reading, transaction
 from muniment.ledger.leaves import LeafHasher, digest_of
 from muniment.ledger.merkle import TreeStore
 from muniment.ledger.prepared import Row
@@ -107,17 +107,21 @@ class SqlRecorder(LedgerRecorder):
             )
         return [stamped(row) for row in rows]
 
-    def transactions(
-        self, *, first: int, last: int, subject_ref: str
-    ) -> Sequence[TransactionRow]:
+    def transactions(self, numbers: Collection[int]) -> Sequence[TransactionRow]:
+        wanted = sorted(set(numbers))
         with reading(self.reading_engine) as connection:
-            rows = statements.TRANSACTIONS.rows(
-                connection,
-                ledger=self.ledger,
-                first=first,
-                last=last,
-                subject_ref=subject_ref,
-            )
+            if connection.dialect.name == "postgresql":
+                rows = statements.TRANSACTIONS.rows(
+                    connection, ledger=self.ledger, numbers=wanted
+                )
+            else:
+                rows = [
+                    row
+                    for each in wanted
+                    for row in statements.TRANSACTION.rows(
+                        connection, ledger=self.ledger, tx_id=each
+                    )
+                ]
         return [_transaction(row) for row in rows]
 
     def transaction(self, tx_id: int) -> TransactionRow | None:
@@ -165,7 +169,7 @@ class SqlRecorder(LedgerRecorder):
     def close(self) -> None:
         """Close the connections; what was committed stays."""
         self._standing.close()
-        self.engine.dispose()
+        dispose(self.engine)
 
     def _present(self, connection: sa.Connection) -> Present:
         dialect = connection.dialect.name
@@ -350,8 +354,7 @@ def _event_row(event: StampedEvent) -> tuple[object, ...]:
 
 
 def _transaction(row: Row) -> TransactionRow:
-    names = TransactionRow.__dataclass_fields__
-    return TransactionRow(**dict(zip(names, row, strict=True)))
+    return TransactionRow(**dict(zip(TransactionRow.__struct_fields__, row, strict=True)))
 
 
 def _lock_key(ledger: str) -> int:

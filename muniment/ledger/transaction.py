@@ -7,7 +7,15 @@ import sqlalchemy as sa
 
 from muniment.domain import session as sessions
 from muniment.domain import subject as subjects
-from muniment.domain.events import Event, FactEvent, SubjectErased, SubjectEvent
+from muniment.domain.events import (
+    Event,
+    FactAsserted,
+    FactEvent,
+    FactRevised,
+    SubjectErased,
+    SubjectEvent,
+    Traits,
+)
 from muniment.domain.fact import FactState, fold
 from muniment.domain.scope import Scope
 from muniment.domain.session import SessionEvent, SessionState
@@ -18,7 +26,7 @@ from muniment.errors import (
     UnknownFactError,
     UnknownSessionError,
 )
-from muniment.ledger.mapper import SealingMapper, content_tag
+from muniment.ledger.mapper import SealingMapper, tag_of
 from muniment.ledger.recorder import Append
 from muniment.ledger.records import (
     CONFIGURATION,
@@ -122,11 +130,17 @@ class Transaction:
         self.recorded_at = append.next_time()
         self._streams: dict[str, _Stream] = {}
         self._added: list[tuple[str, int, Event]] = []
+        self._tags: dict[tuple[str, str | None, str | None], bytes] = {}
         self.state = self._subject_state()
 
     @property
     def connection(self) -> sa.Connection | None:
         return self._append.connection
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was collected."""
+        return not self._added
 
     @property
     def erases(self) -> bool:
@@ -137,6 +151,14 @@ class Transaction:
     def next_position(self) -> int:
         """Where the next event that is collected will stand."""
         return self._append.head.position + len(self._added) + 1
+
+    def tag_of(self, text: str, traits: Traits) -> bytes:
+        """Return the keyed digest of *text* as a fact of its category and attribute."""
+        said = text, traits.category, traits.attribute
+        known = self._tags.get(said)
+        if known is None:
+            known = self._tags[said] = tag_of(self.subject, text, traits)
+        return known
 
     def key_id(self, fact_id: str) -> int:
         """Return the key of a fact that has been written before."""
@@ -249,8 +271,13 @@ class Transaction:
             event=event,
             subject=self.subject,
             key=key,
-            content_tag=content_tag(self.subject, event),
+            content_tag=self._content_tag(event),
         )
+
+    def _content_tag(self, event: Event) -> bytes | None:
+        if isinstance(event, FactAsserted | FactRevised) and event.content is not None:
+            return self.tag_of(event.content.text, event.traits)
+        return None
 
     def _subject_state(self) -> SubjectState:
         history = self._stream(SUBJECT + self.subject.ref).history

@@ -23,7 +23,8 @@ from muniment.domain.scope import Scope
 from muniment.errors import BrokenSealError
 from muniment.ledger import rotation, sealing
 from muniment.ledger import vault_tables as tables
-from muniment.ledger.database import StandingConnection, writing
+from muniment.ledger.bulk import insert_rows
+from muniment.ledger.database import StandingConnection, dispose, writing
 from muniment.ledger.destruction import Destructions
 from muniment.ledger.keys import KeyRing
 from muniment.ledger.prepared import Prepared, Row
@@ -44,6 +45,7 @@ class Subject:
         key: Wraps its stream keys.
         header_key: Seals who did what to its memory, and why.
         tag_key: Makes the digests by which its content is found again.
+        request_key: Makes the digests by which a repeated request is known.
     """
 
     ref: str
@@ -51,6 +53,7 @@ class Subject:
     key: bytes = field(repr=False)
     header_key: bytes = field(repr=False)
     tag_key: bytes = field(repr=False)
+    request_key: bytes = field(repr=False)
 
 
 class Vault:
@@ -184,13 +187,19 @@ class Vault:
                 found.update(fetched)
         return found
 
+    def epoch(self) -> int:
+        """Return a number that rises when a key is destroyed, by whatever process."""
+        with self._standing.held() as connection:
+            self._forget_if_destroyed(connection)
+            return self._epoch
+
     def close(self) -> None:
         """Let go of the keys and of the database."""
         self._subjects.clear()
         self._by_scope.clear()
         self._stream_keys.clear()
         self._standing.close()
-        self._engine.dispose()
+        dispose(self._engine)
 
     def _open_vault(self) -> str:
         with self._making() as connection:
@@ -260,21 +269,16 @@ class Vault:
             after = _TAKE_KEY_IDS.first(connection, count=len(made))
             assert after is not None, "the vault has its one row"
             numbered = list(enumerate(made, int(after[0]) - len(made)))
-            _NEW_STREAM_KEY.run_many(
-                connection, [self._stream_key_row(subject, *each) for each in numbered]
-            )
+            rows = [self._stream_key_row(subject, *each) for each in numbered]
+            insert_rows(connection, tables.stream_key, rows)
         return numbered
 
     def _stream_key_row(
         self, subject: Subject, key_id: int, key: bytes
-    ) -> Mapping[str, object]:
+    ) -> tuple[object, ...]:
         place = self._key_place(subject.ref, key_id)
-        return {
-            "ledger": self._ledger,
-            "key_id": key_id,
-            "subject_ref": subject.ref,
-            "wrapped": sealing.seal(subject.key, key, place=place),
-        }
+        wrapped = sealing.seal(subject.key, key, place=place)
+        return self._ledger, key_id, subject.ref, wrapped
 
     def _fetch(
         self, connection: sa.Connection, subject: Subject, wanted: AbstractSet[int]
@@ -319,6 +323,7 @@ class Vault:
             key,
             sealing.derived(key, "header"),
             sealing.derived(key, "content-tag"),
+            sealing.derived(key, "request"),
         )
         if len(self._subjects) > _CACHED_MAX:
             self._subjects, self._by_scope = {}, {}
@@ -377,7 +382,6 @@ _BY_REF = Prepared(_SUBJECT.where(_s.subject_ref == sa.bindparam("subject_ref"))
 _ALL_SUBJECTS = Prepared(_SUBJECT.order_by(_s.subject_ref))
 _NEW_SUBJECT = Prepared(sqlite.insert(tables.subject_key).on_conflict_do_nothing())
 _NEW_SUBJECT_PG = Prepared(postgresql.insert(tables.subject_key).on_conflict_do_nothing())
-_NEW_STREAM_KEY = Prepared(sa.insert(tables.stream_key))
 _STREAM_KEYS = sa.select(_k.key_id, _k.subject_ref, _k.wrapped).where(
     _k.ledger == sa.bindparam("ledger")
 )

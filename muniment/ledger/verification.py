@@ -5,11 +5,12 @@ A chain of hashes alone proves nothing of the payloads, so every stored payload 
 and hashed again, and every leaf, tile and signed tree head is compared with that.
 """
 
+import struct
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from muniment.domain.time import BEGINNING
-from muniment.errors import TamperedError
+from muniment.errors import DamagedDatabaseError, TamperedError
 from muniment.errors.categories import Corruption
 from muniment.ledger.attesting import Attestor
 from muniment.ledger.leaves import LeafHasher, digest_of
@@ -90,11 +91,27 @@ class LedgerCheck:
         self._last_tx = 0
         self._last_time: int | None = None
         self._last_position = 0
+        self._at: int | None = None
         self.events = 0
         self.heads = 0
 
     def findings(self) -> Iterator[Finding]:
         """Yield what is wrong, first the first; nothing when all is as recorded."""
+        try:
+            yield from self._walk()
+        except (
+            AttributeError,
+            DamagedDatabaseError,
+            OverflowError,
+            TypeError,
+            struct.error,
+        ) as error:
+            # SQLite keeps any kind of value in any column: what is no number cannot be
+            # compared, what is no text or bytes cannot be hashed.
+            problem = f"it is not of the kind that is stored here: {error}"
+            yield Finding(position=self._at, kind="envelope", problem=problem)
+
+    def _walk(self) -> Iterator[Finding]:
         heads: dict[int, list[TreeHead]] = {}
         for found in self._heads():
             if isinstance(found, Finding):
@@ -107,6 +124,7 @@ class LedgerCheck:
             yield from self._checked(row, events)
             digest = digest_of(row)
             for event, leaf in events:
+                self._at = event.position
                 yield from self._leaf(event, leaf, digest)
                 yield from self._compared(heads.pop(self.events, ()))
             if self.events % _PAGE < len(events):
@@ -134,6 +152,7 @@ class LedgerCheck:
         events = self._events()
         following = next(events, None)
         for row in self._rows():
+            self._at = self._last_position + 1
             if following is None:
                 # Written since the last page of events was read.
                 events = self._events(after=row.first_position - 1)
@@ -151,7 +170,19 @@ class LedgerCheck:
             yield _NO_TRANSACTION, rest
 
     def _events(self, after: int = _BEFORE_ALL) -> Iterator[tuple[StampedEvent, bytes]]:
-        while page := self._ledger.recorder.read_with_leaves(after=after, limit=_PAGE):
+        limit = _PAGE
+        while True:
+            try:
+                page = self._ledger.recorder.read_with_leaves(after=after, limit=limit)
+            except (DamagedDatabaseError, TypeError):
+                if limit == 1:
+                    self._at = max(after, 0) + 1
+                    raise
+                # One of these rows: up to it they are read one by one.
+                limit = 1
+                continue
+            if not page:
+                return
             yield from page
             after = page[-1][0].position
 

@@ -8,12 +8,14 @@ that said it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from itertools import groupby, zip_longest
 from typing import Protocol, TypeVar
 
+import msgspec
 import sqlalchemy as sa
+from msgspec.structs import replace
 
 from muniment.domain.events import FactRedacted, Traits
 from muniment.domain.fact import Belief, FactState, evolve, fold
@@ -26,8 +28,7 @@ from muniment.ledger.transaction import FactChange
 R = TypeVar("R")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BeliefRow:
+class BeliefRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """
     One rectangle.
 
@@ -49,8 +50,7 @@ class BeliefRow:
     content_tag: bytes | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Closing:
+class Closing(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A rectangle still believed that ends at *recorded_to*."""
 
     fact_id: str
@@ -58,8 +58,7 @@ class Closing:
     recorded_to: Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Believed:
+class Believed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A belief found by a query, with the sealed event that said it."""
 
     row: BeliefRow
@@ -78,7 +77,6 @@ class BeliefQuery:
         after: Only past this valid start and fact id, or ``None``.
         limit: At most so many; ``None`` for all.
         expired_at: Leave out what expires at or before this recorded time.
-        pinned: Only core facts and structured ones, which have an attribute.
     """
 
     subject_ref: str
@@ -87,7 +85,6 @@ class BeliefQuery:
     after: tuple[Instant, str] | None
     limit: int | None
     expired_at: Instant
-    pinned: bool = False
 
 
 class DerivedStore(Protocol):
@@ -111,6 +108,13 @@ class DerivedStore(Protocol):
         """Overwrite what was purged; whether no trace of it is left in our files."""
 
 
+class LastUse(Protocol):
+    """Who knows when facts were used otherwise than by writing, such as recalled."""
+
+    def last_used(self, subject_ref: str) -> Mapping[str, Instant]:
+        """Return by fact when it was last used; facts that never were may be left out."""
+
+
 class Timeline(InlineProjection, DerivedStore, Protocol):
     """The read model that answers as-of questions."""
 
@@ -119,6 +123,9 @@ class Timeline(InlineProjection, DerivedStore, Protocol):
 
     def of_fact(self, fact_id: str, as_of: AsOf) -> Believed | None:
         """Return what was believed of one fact at one point, expired or not."""
+
+    def moved(self, subject_ref: str, *, after: Instant, limit: int) -> Sequence[BeliefRow]:
+        """Return at most *limit* of the rectangles that began or ended past *after*."""
 
     def of_facts(self, fact_ids: Sequence[str]) -> Sequence[BeliefRow]:
         """Return every rectangle of some facts, in no order; for what follows from it."""
@@ -171,9 +178,12 @@ def _step(
     """Return what one transaction ends and begins, and the fact after it."""
     after = reduce(evolve, (fact_event(each) for each in added), before)
     now = added[0].recorded_at
-    held, holds = set(before.beliefs), set(after.beliefs)
+    # Most facts hold little, and a set of what is new would be made for nothing.
+    held = set(before.beliefs) if before.beliefs else ()
+    holds = set(after.beliefs) if before.beliefs else ()
+    fact_id = added[0].fact_id
     closed = [
-        Closing(fact_id=added[0].fact_id, valid_from=belief.valid.start, recorded_to=now)
+        Closing(fact_id=fact_id, valid_from=belief.valid.start, recorded_to=now)
         for belief in before.beliefs
         if belief not in holds
     ]

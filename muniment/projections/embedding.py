@@ -43,6 +43,10 @@ class Embedding:
     def model(self) -> str:
         return self._embedder.name
 
+    @property
+    def batch(self) -> int:
+        return self._embedder.batch
+
     def new(self, statements: Sequence[Statement]) -> Mapping[Said, Vector]:
         """
         Return the vectors of *statements*, kept from now on; a failed one is pending.

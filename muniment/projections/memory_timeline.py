@@ -1,10 +1,10 @@
 """The timeline in memory: the twin that the timeline in SQL is tested against."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import cast
 
 import sqlalchemy as sa
+from msgspec.structs import replace
 
 from muniment.domain.time import FOREVER, AsOf, Instant, Period
 from muniment.ledger.codec import ERASED
@@ -70,6 +70,15 @@ class MemoryTimeline:
             if row.fact_id == fact_id and _holds(row, as_of):
                 return self._believed(row)
         return None
+
+    def moved(self, subject_ref: str, *, after: Instant, limit: int) -> list[BeliefRow]:
+        found = [
+            row
+            for row in self._rows.values()
+            if row.subject_ref == subject_ref
+            and (row.recorded.start > after or after < row.recorded.end < FOREVER)
+        ]
+        return found[:limit]
 
     def of_facts(self, fact_ids: Sequence[str]) -> Sequence[BeliefRow]:
         wanted = set(fact_ids)
@@ -161,7 +170,6 @@ def _answers(row: BeliefRow, query: BeliefQuery) -> bool:
         row.subject_ref == query.subject_ref
         and _holds(row, query.as_of)
         and query.category in (None, row.traits.category)
-        and (not query.pinned or row.traits.core or row.traits.attribute is not None)
         and (expires_at is None or query.expired_at < expires_at)
     )
 

@@ -1,11 +1,11 @@
 """The timeline in SQL: one row for each rectangle, applied with the events themselves."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql
 
-from muniment.domain.events import Status, Traits
-from muniment.domain.time import FOREVER, AsOf, Period
+from muniment.domain.time import FOREVER, AsOf, Instant
 from muniment.errors import ProjectionError
 from muniment.ledger import tables as ledger_tables
 from muniment.ledger.bulk import insert_rows
@@ -28,6 +28,7 @@ from muniment.projections.beliefs import (
     rows_after,
     rows_of,
 )
+from muniment.projections.rectangles import ROW_COLUMNS, row_of, values_of
 
 
 _PAGE = 5_000
@@ -54,7 +55,7 @@ class SqlTimeline:
         for change in changes:
             closed, begun = rows_after(change)
             _close(append.connection, self._ledger, closed, change.added[0].position)
-            opened.extend(_values(self._ledger, row) for row in begun)
+            opened.extend(values_of(self._ledger, row) for row in begun)
             if redacts(change):
                 _BLANK.run(
                     append.connection, this_ledger=self._ledger, this_fact=change.fact_id
@@ -63,9 +64,6 @@ class SqlTimeline:
 
     def of_subject(self, query: BeliefQuery) -> Sequence[Believed]:
         statement = _OF_SUBJECT if query.category is None else _OF_CATEGORY
-        if query.pinned:
-            assert query.category is None, "nobody asks for pinned facts of a category"
-            statement = _OF_PINNED
         values: dict[str, object] = {
             "ledger": self._ledger,
             "subject_ref": query.subject_ref,
@@ -93,6 +91,12 @@ class SqlTimeline:
             )
         return None if row is None else _believed(row)
 
+    def moved(self, subject_ref: str, *, after: Instant, limit: int) -> list[BeliefRow]:
+        key = {"ledger": self._ledger, "subject_ref": subject_ref}
+        with reading(self._recorder.reading_engine) as connection:
+            rows = _MOVED.rows(connection, **key, after=after, most=limit)
+        return [row_of(row) for row in rows]
+
     def of_facts(self, fact_ids: Sequence[str]) -> Sequence[BeliefRow]:
         found: list[BeliefRow] = []
         with reading(self._recorder.reading_engine) as connection:
@@ -101,7 +105,7 @@ class SqlTimeline:
                 rows = connection.execute(
                     _OF_FACTS, {"ledger": self._ledger, "fact_ids": some}
                 )
-                found.extend(_row(row) for row in rows)
+                found.extend(row_of(row) for row in rows)
         return found
 
     def repeats(
@@ -112,6 +116,7 @@ class SqlTimeline:
     ) -> Mapping[bytes, Sequence[str]]:
         assert connection is not None, "asked within a transaction"
         found: dict[bytes, list[str]] = {}
+        rows: Iterable[Row]
         if len(content_tags) == 1:
             rows = _REPEATS.rows(
                 connection,
@@ -120,20 +125,32 @@ class SqlTimeline:
                 content_tag=content_tags[0],
             )
         else:
-            rows = connection.execute(
-                _REPEATS_OF_MANY,
-                {"ledger": self._ledger, "subject_ref": subject_ref, "tags": content_tags},
-            ).fetchall()
+            different = list(dict.fromkeys(content_tags))
+            rows = self._repeats_of_many(connection, subject_ref, different)
         for tag, fact_id in rows:
             found.setdefault(bytes(tag), []).append(fact_id)
         return found
+
+    def _repeats_of_many(
+        self, connection: sa.Connection, subject_ref: str, content_tags: Sequence[bytes]
+    ) -> Iterator[Row]:
+        whose = {"ledger": self._ledger, "subject_ref": subject_ref}
+        if connection.dialect.name == "postgresql":
+            yield from _REPEATS_OF_ALL.rows(connection, tags=content_tags, **whose)
+            return
+        # SQLite has no lists of bytes: the tags fill statements that are always alike.
+        for first in range(0, len(content_tags), _TAGS):
+            some = content_tags[first : first + _TAGS]
+            padded = [*some, *[some[-1]] * (_TAGS - len(some))]
+            tags = {f"tag_{number}": tag for number, tag in enumerate(padded)}
+            yield from _REPEATS_OF_SOME.rows(connection, **tags, **whose)
 
     def rows(self) -> Iterator[BeliefRow]:
         with reading(self._recorder.reading_engine) as connection:
             for row in _ALL_ROWS.run(connection, ledger=self._ledger):
                 try:
-                    read = _row(row)
-                except (AssertionError, ValueError) as error:
+                    read = row_of(row)
+                except (AssertionError, TypeError, ValueError) as error:
                     raise ProjectionError("timeline", row[7], str(error)) from error
                 yield read
 
@@ -164,7 +181,7 @@ class SqlTimeline:
             _DELETE_ALL.run(connection, ledger=self._ledger)
             batch: list[tuple[object, ...]] = []
             for rows in self._fresh_rows(connection):
-                batch.extend(_values(self._ledger, row) for row in rows)
+                batch.extend(values_of(self._ledger, row) for row in rows)
                 if len(batch) >= _PAGE:
                     insert_rows(connection, tables.belief, batch)
                     count, batch = count + len(batch), []
@@ -228,57 +245,8 @@ def _close(
             raise ProjectionError("timeline", position, problem)
 
 
-def _values(ledger: str, row: BeliefRow) -> tuple[object, ...]:
-    """Return *row* in the order of the table's columns."""
-    traits = row.traits
-    return (
-        ledger,
-        row.fact_id,
-        row.recorded.start,
-        row.valid.start,
-        row.recorded.end,
-        row.valid.end,
-        row.subject_ref,
-        row.version,
-        row.position,
-        traits.category,
-        traits.attribute,
-        traits.status.value,
-        traits.confidence,
-        traits.importance,
-        traits.core,
-        traits.expires_at,
-        row.content_tag,
-    )
-
-
-def _row(values: Row) -> BeliefRow:
-    """Return the rectangle that a row of `_ROW_COLUMNS` holds."""
-    (fact_id, recorded_from, valid_from, recorded_to, valid_to, subject_ref) = values[:6]
-    version, position, category, attribute, status = values[6:11]
-    confidence, importance, core, expires_at, content_tag = values[11:16]
-    return BeliefRow(
-        fact_id=fact_id,
-        subject_ref=subject_ref,
-        version=version,
-        position=position,
-        recorded=Period(recorded_from, recorded_to),
-        valid=Period(valid_from, valid_to),
-        traits=Traits(
-            category=category,
-            attribute=attribute,
-            status=Status(status),
-            confidence=confidence,
-            importance=importance,
-            core=bool(core),
-            expires_at=expires_at,
-        ),
-        content_tag=None if content_tag is None else bytes(content_tag),
-    )
-
-
 def _believed(values: Row) -> Believed:
-    return Believed(row=_row(values[:16]), said=stamped(values[16:]))
+    return Believed(row=row_of(values[:16]), said=stamped(values[16:]))
 
 
 _c, _e = tables.belief.c, ledger_tables.event.c
@@ -292,7 +260,6 @@ def _text(name: str) -> sa.BindParameter[str]:
     return sa.bindparam(name, type_=sa.Text)
 
 
-_ROW_COLUMNS = tuple(column for column in tables.belief.columns if column.name != "ledger")
 _SAID = (_e.ledger == _c.ledger) & (_e.position == _c.position)
 _AS_OF = (
     (_c.ledger == _text("ledger"))
@@ -302,7 +269,7 @@ _AS_OF = (
     & (_c.valid_to_us > _int("valid_at"))
 )
 _SUBJECT_AS_OF = (
-    sa.select(*_ROW_COLUMNS, *EVENT_COLUMNS)
+    sa.select(*ROW_COLUMNS, *EVENT_COLUMNS)
     .join_from(tables.belief, ledger_tables.event, _SAID)
     .where(
         _AS_OF,
@@ -316,16 +283,24 @@ _SUBJECT_AS_OF = (
 )
 _OF_SUBJECT = Prepared(_SUBJECT_AS_OF)
 _OF_CATEGORY = Prepared(_SUBJECT_AS_OF.where(_c.category == _text("category")))
-_OF_PINNED = Prepared(
-    _SUBJECT_AS_OF.where(_c.core.is_(sa.true()) | _c.attribute.is_not(None))
-)
 _OF_FACT = Prepared(
-    sa.select(*_ROW_COLUMNS, *EVENT_COLUMNS)
+    sa.select(*ROW_COLUMNS, *EVENT_COLUMNS)
     .join_from(tables.belief, ledger_tables.event, _SAID)
     .where(_AS_OF, _c.fact_id == _text("fact_id"))
 )
-_OF_FACTS = sa.select(*_ROW_COLUMNS).where(
+_OF_FACTS = sa.select(*ROW_COLUMNS).where(
     _c.ledger == _text("ledger"), _c.fact_id.in_(sa.bindparam("fact_ids", expanding=True))
+)
+_MOVED = Prepared(
+    sa.select(*ROW_COLUMNS)
+    .where(
+        _c.ledger == _text("ledger"),
+        _c.subject_ref == _text("subject_ref"),
+        _c.recorded_to_us > _int("after"),
+        (_c.recorded_from_us > _int("after"))
+        | (_c.recorded_to_us < sa.literal_column(str(FOREVER))),
+    )
+    .limit(_int("most"))
 )
 _REPEATED = (
     sa.select(_c.content_tag, _c.fact_id)
@@ -339,9 +314,22 @@ _REPEATED = (
 _REPEATS = Prepared(
     _REPEATED.where(_c.content_tag == sa.bindparam("content_tag", type_=sa.LargeBinary))
 )
-_REPEATS_OF_MANY = _REPEATED.where(_c.content_tag.in_(sa.bindparam("tags", expanding=True)))
+_REPEATS_OF_ALL = Prepared(
+    _REPEATED.where(
+        _c.content_tag
+        == sa.any_(sa.bindparam("tags", type_=postgresql.ARRAY(sa.LargeBinary)))
+    )
+)
+_TAGS = 100
+_REPEATS_OF_SOME = Prepared(
+    _REPEATED.where(
+        _c.content_tag.in_(
+            [sa.bindparam(f"tag_{each}", type_=sa.LargeBinary) for each in range(_TAGS)]
+        )
+    )
+)
 _ALL_ROWS = Prepared(
-    sa.select(*_ROW_COLUMNS)
+    sa.select(*ROW_COLUMNS)
     .where(_c.ledger == _text("ledger"))
     .order_by(_c.fact_id, _c.recorded_from_us, _c.valid_from_us)
 )

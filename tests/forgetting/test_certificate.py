@@ -101,8 +101,7 @@ def test_what_was_removed_is_counted(durable: Backend) -> None:
 
         removed = {each.store: each.removed for each in certificate.stores}
         others = {"conversation": 0, "recall": 0}
-        assert plan.rows == {"timeline": rows, "vault": keys} | others
-        assert removed == plan.rows
+        assert removed == plan.rows == {"timeline": rows, "vault": keys} | others
 
 
 def test_a_certificate_names_nobody(backend: Backend) -> None:

@@ -9,6 +9,7 @@ from muniment.ledger.merkle import root_of
 from muniment.ledger.tables import tree_head
 from muniment.projections.tables import belief
 from tests.proofs.malice import EVENT, HEADS, LAST, TILE, TRANSACTION, Victim, flipped
+from tests.stores import POSTGRESQL
 
 
 pytestmark = pytest.mark.slow
@@ -93,6 +94,8 @@ def test_an_edited_column_beside_a_payload_is_found(
         ({"subject_ref": "0" * 32}, "envelope"),
         ({"idempotency_tag": bytes(16)}, "envelope"),
         ({"request_tag": bytes(16)}, "envelope"),
+        ({"request_tag": b""}, "envelope"),
+        ({"idempotency_tag": b""}, "envelope"),
         ({"header": b"\x01"}, "envelope"),
         ({"recorded_at_us": 1}, "order"),
         ({"first_position": 2}, "order"),
@@ -108,6 +111,50 @@ def test_an_edited_transaction_is_found_at_its_first_event(
 
     assert 3 in {each.position for each in attacked.store.verify().findings[:2]}
     assert kind in {each.kind for each in attacked.store.verify().findings[:2]}
+
+
+# SQLite keeps any kind of value in any column; PostgreSQL refuses these.
+@pytest.mark.parametrize("kind", ["text", "text that is no UTF-8", "number", "nothing"])
+@pytest.mark.parametrize("column", ["state", "leaf"])
+def test_what_is_not_even_bytes_is_found_where_it_stands(
+    attacked: Victim, column: str, kind: str
+) -> None:
+    if attacked.backend.kind == POSTGRESQL:
+        pytest.skip("a server keeps nothing but bytes in such a column")
+    value = {
+        "text": f"CAST({column} AS TEXT)",
+        "text that is no UTF-8": "CAST(x'ff' AS TEXT)",
+        "number": "7",
+        "nothing": "x''",
+    }[kind]
+    attacked.run(f"UPDATE ledger_event SET {column} = {value} WHERE position = 4")
+
+    assert kind_at(attacked)[0] == 4
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "value"),
+    [
+        *((EVENT, each, "'x'") for each in ("recorded_at_us", "version", "key_id")),
+        *((EVENT, each, "x'00ff'") for each in ("stream", "topic", "subject_ref")),
+        *((EVENT, each, "0.5") for each in ("tx_id", "key_id", "topic", "state")),
+        *((TRANSACTION, e, "'x'") for e in ("recorded_at_us", "last_position", "header")),
+        *((TRANSACTION, each, "x'00ff'") for each in ("action", "subject_ref")),
+        (TRANSACTION, "request_tag", "'x'"),
+        (TRANSACTION, "idempotency_tag", "7"),
+    ],
+    ids=str,
+)
+def test_a_value_of_another_kind_is_found_where_it_stands(
+    attacked: Victim, table: sa.Table, column: str, value: str
+) -> None:
+    if attacked.backend.kind == POSTGRESQL:
+        pytest.skip("a server keeps one kind of value in a column")
+    # Each of the first transactions has one event.
+    where = "position" if table is EVENT else "tx_id"
+    attacked.run(f"UPDATE {table.name} SET {column} = {value} WHERE {where} = 4")
+
+    assert {each.position for each in attacked.store.verify().findings} >= {4}
 
 
 def test_two_events_in_each_others_place_are_found(attacked: Victim) -> None:

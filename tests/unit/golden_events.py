@@ -22,6 +22,7 @@ from muniment.domain.events import (
     HoldPlaced,
     HoldReleased,
     RedactionDeferred,
+    RequestAnswered,
     RetireCause,
     RevisionCause,
     Status,
@@ -158,6 +159,7 @@ EXAMPLES: dict[str, list[Event]] = {
     "subject.redaction_deferred.v1": [RedactionDeferred(fact_id="f-1")],
     "subject.erasure_deferred.v1": [ErasureDeferred()],
     "subject.erased.v1": [SubjectErased()],
+    "subject.request_answered.v1": [RequestAnswered()],
     "session.started.v1": [
         SessionStarted(opening=Opening(agent="客服", metadata={"thread": "t-7"})),
         SessionStarted(opening=Opening(agent=None, metadata={})),

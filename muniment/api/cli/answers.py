@@ -2,14 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 from muniment.api import answers, certificates
 
 
 if TYPE_CHECKING:
+    from muniment import Difference, Progress
     from muniment.api.custody import Hold, Verification
     from muniment.api.explaining import Diagnosis
+    from muniment.api.found import SearchHits
     from muniment.api.loading import Loaded
     from muniment.api.replaying import Badcase
     from muniment.api.retaining import Retirement
@@ -171,11 +173,50 @@ class Reproduced:
     files: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Indexed:
+    """
+    How far the index of current facts is.
+
+    Attributes:
+        applied: Of so many *events*.
+        pending: How many versions could not be embedded so far.
+        model: The embedder in use; empty for none, ``None`` where another process has it.
+        problem: What keeps it from going on, or ``None``.
+    """
+
+    applied: int
+    events: int
+    pending: int
+    model: str | None
+    problem: str | None
+
+    @classmethod
+    def of(cls, progress: "Progress") -> Self:
+        problem = progress.stopped or progress.waiting
+        generation = progress.generation
+        return cls(
+            applied=progress.reached,
+            events=progress.head,
+            pending=progress.pending,
+            model=None if generation is None else generation.model,
+            problem=None if problem is None else str(problem),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reconciled:
+    """What the index held otherwise than the ledger says, and whether it was mended."""
+
+    differences: "tuple[Difference, ...]"
+    mended: bool
+
+
 Answer: TypeAlias = (
     "answers.Fact | answers.FactHistory | answers.MemoryDiff | answers.MemorySnapshot"
     "| answers.Page | answers.Receipt | answers.RollbackPlan"
     "| certificates.ErasureCertificate | certificates.ErasurePlan | Verification"
-    "| Blamed | Certified | Due | Held | Loaded | Made | Modified | Rebuilt | Retained"
-    "| Rotated | Told | Diagnosis | Reproduced"
+    "| SearchHits | Blamed | Certified | Diagnosis | Due | Held | Indexed | Loaded"
+    "| Made | Modified | Rebuilt | Reconciled | Reproduced | Retained | Rotated | Told"
 )
 """What a command answers, once."""

@@ -17,6 +17,7 @@ from muniment.api.cli import (
     proving,
     remembering,
     retention,
+    searching,
 )
 
 
@@ -157,6 +158,14 @@ _add(
     'why --user u-123 --expect "用户写 Rust" --query "写什么语言?"',
 )
 
+_add(
+    _ASK,
+    "search",
+    searching.search,
+    'search "哪种编程语言" --user u-123',
+    'search "deadline" --user u-123 --scope team:eng --as-of 2026-03-25T10:30:00+08:00',
+)
+
 _TAKE_BACK: Final = "Take back"
 _add(
     _TAKE_BACK,
@@ -227,5 +236,13 @@ _add(_PROVE, "public-key", proving.public_key, "public-key")
 _STORE: Final = "The store"
 _add(_STORE, "init", keeping.init, "init", "init --store /srv/memory --ledger acme")
 _add(_STORE, "rebuild", keeping.rebuild, "rebuild")
+_add(_STORE, "catch-up", searching.catch_up, "catch-up")
+_add(
+    _STORE,
+    "reindex",
+    searching.reindex,
+    "reindex --embedder local",
+)
+_add(_STORE, "reconcile", searching.reconcile, "reconcile", "reconcile --mend")
 _add(_STORE, "rotate-key", keeping.rotate_key, "rotate-key")
 _add(_STORE, "demo", demonstrating.demo, "demo --store demo-store")

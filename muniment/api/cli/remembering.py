@@ -111,6 +111,16 @@ ExpectedVersion = Annotated[
     ),
 ]
 
+Clear = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="FIELD",
+        help="It has no category, attribute, expires-at, entities or metadata any more; "
+        "may be repeated.",
+        rich_help_panel=_SAID,
+    ),
+]
+
 NewContent = Annotated[
     str | None,
     typer.Argument(metavar="CONTENT", help="What it says; as it was if left out."),
@@ -142,7 +152,9 @@ def update(
     author: Author,
     at: Place,
     content: NewContent = None,
+    *,
     expected_version: ExpectedVersion = None,
+    clear: Clear = None,
 ) -> None:
     """
     Say that the world changed: from then on a fact says something else.
@@ -155,6 +167,7 @@ def update(
             fact_id,
             content=content,
             expected_version=expected_version,
+            clear=_names(clear),
             **fields,
             **author.by,
         )
@@ -167,7 +180,9 @@ def correct(
     author: Author,
     at: Place,
     content: NewContent = None,
+    *,
     expected_version: ExpectedVersion = None,
+    clear: Clear = None,
 ) -> None:
     """
     Say that we were wrong: for its whole period a fact says something else.
@@ -180,6 +195,7 @@ def correct(
             fact_id,
             content=content,
             expected_version=expected_version,
+            clear=_names(clear),
             **fields,
             **author.by,
         )
@@ -276,6 +292,11 @@ def restore(
     with at.opened() as store:
         receipt = store.restore(fact_id, expected_version=expected_version, **author.by)
     at.answer(receipt)
+
+
+def _names(fields: list[str] | None) -> tuple[str, ...]:
+    """Return fields as the store names them."""
+    return tuple(each.replace("-", "_") for each in fields or ())
 
 
 def _object(text: str | None) -> Any:  # noqa: ANN401 - the store says what it may be

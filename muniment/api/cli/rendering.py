@@ -7,22 +7,25 @@ from rich.text import Text
 
 from muniment.api import answers, certificates, custody, explaining
 from muniment.api.badcases import summary_of
-from muniment.api.cli import custodial, differences, tables
+from muniment.api.cli import custodial, differences, findings, tables
 from muniment.api.cli.answers import (
     Answer,
     Blamed,
     Certified,
     Due,
     Held,
+    Indexed,
     Made,
     Modified,
     Rebuilt,
+    Reconciled,
     Reproduced,
     Retained,
     Rotated,
     Told,
 )
 from muniment.api.cli.terminal import visible
+from muniment.api.found import SearchHits
 from muniment.api.loading import Loaded
 
 
@@ -43,6 +46,12 @@ def rendered(answer: Answer) -> RenderableType:  # noqa: C901, PLR0911, PLR0912 
             return differences.receipt(answer)
         case answers.RollbackPlan():
             return differences.plan(answer)
+        case SearchHits():
+            return findings.hits(answer)
+        case Indexed():
+            return findings.indexed(answer)
+        case Reconciled():
+            return findings.reconciled(answer)
         case Blamed():
             return tables.blame(answer.blame)
         case Modified():
