@@ -137,7 +137,11 @@ class SearchingStore(ReadingStore):
             limit=inputs.count("limit", limit, least=1, most=LIMIT_MAX),
             explain=inputs.flag("explain", explain),
         )
-        hits = self._answered(asked, self._point(as_of, valid_at))
+        return self._served(asked, self._point(as_of, valid_at), narrow)
+
+    def _served(self, asked: Asked, point: Point, narrow: Narrowing) -> SearchHits:
+        """Answer, and leave a receipt of what an agent is given."""
+        hits = self._answered(asked, point)
         left = search_receipt(asked.text, hits, asked.scopes, narrow)
         if inputs.flag("receipt", narrow.get("receipt", True)) and asked.is_current:
             self._leave_receipt(asked.scopes, left)

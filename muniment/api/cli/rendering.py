@@ -2,12 +2,11 @@
 
 from typing import assert_never
 
-from rich.console import Group, RenderableType
+from rich.console import RenderableType
 from rich.text import Text
 
 from muniment.api import answers, certificates, custody, explaining
-from muniment.api.badcases import summary_of
-from muniment.api.cli import custodial, differences, findings, tables
+from muniment.api.cli import custodial, differences, findings, investigated, tables
 from muniment.api.cli.answers import (
     Answer,
     Blamed,
@@ -73,24 +72,12 @@ def rendered(answer: Answer) -> RenderableType:  # noqa: C901, PLR0911, PLR0912 
             | Rotated()
         ):
             return custodial.rendered(answer)
-        case explaining.Diagnosis():
-            return _diagnosed(answer)
-        case Reproduced():
-            files = "".join(f"\n{each}" for each in answer.files)
-            return Text(visible(summary_of(answer.case)) + visible(files))
+        case explaining.Diagnosis() | Reproduced():
+            return investigated.rendered(answer)
         case Told():
             return Text("\n".join(["Go on asking:", *(f"  {e}" for e in answer.try_next)]))
         case _:
             assert_never(answer)
-
-
-def _diagnosed(found: explaining.Diagnosis) -> RenderableType:
-    """Return what was looked at, one a row, and the sentence below it."""
-    table = tables.columns("looked at", "", "by what one can tell")
-    for check in found.checks:
-        mark = {True: "yes", False: "no", None: "open"}[check.passed]
-        table.add_row(visible(check.question), mark, visible(check.evidence))
-    return Group(table, Text(visible(f"{found.stage}: {found.sentence}"), "bold"))
 
 
 def _made(made: Made) -> str:
