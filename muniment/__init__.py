@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 
 if TYPE_CHECKING:
+    from muniment.api.access import ActingStore
+    from muniment.api.accesses import AccessEntry, AccessLog, EmergencyAccess
     from muniment.api.answers import (
         BlameEntry,
         DiffEntry,
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
         StoreReport,
     )
     from muniment.api.contexts import Context
+    from muniment.api.credentials import ApiKey, Credential, IssuedKey
     from muniment.api.custody import Hold, Verification
     from muniment.api.explaining import Check, Diagnosis
     from muniment.api.found import LegRank, SearchHit, SearchHits
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
     from muniment.api.store import MemoryStore
     from muniment.api.summarizing import Summary
     from muniment.api.turns import Session, Turn
+    from muniment.domain.access import Principal
     from muniment.domain.policy import RetentionRule
     from muniment.domain.scope import Scope
     from muniment.errors import MunimentError
@@ -52,11 +56,17 @@ else:
     # A name is imported when it is first used: the command line says its version, or
     # what is typed wrongly, without loading a database library, ten times as fast.
     _ELSEWHERE = {
+        "AccessEntry": "muniment.api.accesses",
+        "AccessLog": "muniment.api.accesses",
+        "ActingStore": "muniment.api.access",
+        "ApiKey": "muniment.api.credentials",
         "Badcase": "muniment.api.replaying",
+        "Cause": "muniment.api.rollbacks",
         "Check": "muniment.api.explaining",
         "Context": "muniment.api.contexts",
-        "Cause": "muniment.api.rollbacks",
+        "Credential": "muniment.api.credentials",
         "Diagnosis": "muniment.api.explaining",
+        "EmergencyAccess": "muniment.api.accesses",
         "Difference": "muniment.projections.reconcile",
         "ErasureCertificate": "muniment.api.certificates",
         "ErasurePlan": "muniment.api.certificates",
@@ -64,9 +74,11 @@ else:
         "Fault": "muniment.projections.reconcile",
         "Generation": "muniment.projections.ports",
         "Hold": "muniment.api.custody",
+        "IssuedKey": "muniment.api.credentials",
         "LegRank": "muniment.api.found",
         "MemoryStore": "muniment.api.store",
         "MunimentError": "muniment.errors",
+        "Principal": "muniment.domain.access",
         "Progress": "muniment.projections.progress",
         "RecallReceipt": "muniment.api.receipts",
         "RetentionRule": "muniment.domain.policy",
@@ -95,14 +107,20 @@ else:
 
 
 __all__ = [
+    "AccessEntry",
+    "AccessLog",
+    "ActingStore",
+    "ApiKey",
     "Badcase",
     "BlameEntry",
     "Cause",
     "Check",
     "Context",
+    "Credential",
     "Diagnosis",
     "DiffEntry",
     "Difference",
+    "EmergencyAccess",
     "ErasureCertificate",
     "ErasurePlan",
     "ErasureStatus",
@@ -112,6 +130,7 @@ __all__ = [
     "Fault",
     "Generation",
     "Hold",
+    "IssuedKey",
     "LegRank",
     "MemoryDiff",
     "MemorySnapshot",
@@ -120,6 +139,7 @@ __all__ = [
     "MunimentError",
     "Page",
     "PlannedConflict",
+    "Principal",
     "Progress",
     "RecallReceipt",
     "Receipt",

@@ -56,6 +56,15 @@ class Settings(BaseSettings):
         receipt_window: Seconds a receipt may wait for others, to be recorded together;
             what a killed process can lose.
         receipt_queue: Most receipts that wait; then recalls wait for them.
+        request_limit: Most bytes of one request to the service.
+        rate_limit: Requests a minute of one API key, or one subject of tokens.
+        jwt_issuer: Whose tokens the service takes; nobody's if left out.
+        jwt_audience: Whom a token has to be for.
+        jwt_jwks_url: Where the issuer publishes its keys.
+        jwt_algorithm: The one algorithm its tokens are signed with.
+        jwt_tenant_claim: The claim that names the tenant.
+        jwt_roles_claim: The claim that lists groups or roles.
+        jwt_role_map: By value of that claim, the role or membership it stands for.
     """
 
     def __init__(self, **values: Any) -> None:  # noqa: ANN401 - checked by pydantic
@@ -101,3 +110,12 @@ class Settings(BaseSettings):
     receipts: bool = True
     receipt_window: float = Field(default=0.05, ge=0, le=60)
     receipt_queue: int = Field(default=4096, ge=1, le=1_000_000)
+    request_limit: int = Field(default=4 * 1024 * 1024, ge=1024, le=1024**3)
+    rate_limit: int = Field(default=6_000, ge=1, le=10_000_000)
+    jwt_issuer: str | None = None
+    jwt_audience: str = "muniment"
+    jwt_jwks_url: str | None = None
+    jwt_algorithm: Literal["RS256", "ES256", "PS256", "EdDSA"] = "RS256"
+    jwt_tenant_claim: str = "tenant"
+    jwt_roles_claim: str = "roles"
+    jwt_role_map: dict[str, str] = {}

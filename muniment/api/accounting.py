@@ -1,7 +1,8 @@
 """What agents were given, and how they were set up: receipts and configuration."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from muniment.api import inputs
@@ -9,7 +10,9 @@ from muniment.api.answers import Receipt
 from muniment.api.conversing import ConversingStore
 from muniment.api.receipting import ReceiptBook
 from muniment.api.receipts import RecallReceipt, receipt_of
+from muniment.api.transacting import receipt
 from muniment.api.verbs import verb, write_verb
+from muniment.domain.events import Event
 from muniment.domain.receipt import (
     ConfigurationRecorded,
     ReceiptsLost,
@@ -24,14 +27,14 @@ from muniment.instants import Time, moment, to_instant
 from muniment.ledger import codec, tally
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.records import ACCOUNT, CONFIGURATION, Origin
-from muniment.ledger.unsubjected import append_unsubjected
+from muniment.ledger.transaction import Request, Transaction
 from muniment.projections.conversation import NO_END
 
 
 RECEIPTS_MAX = 10_000
 
 
-class AccountableStore(ConversingStore):
+class ReceivingStore(ConversingStore):
     """A store that can say what agents were given, and how they were set up then."""
 
     _receipts: ReceiptBook
@@ -60,28 +63,15 @@ class AccountableStore(ConversingStore):
         """
         setting = Setting(name=inputs.name("name", name), value=self._value(value))
         origin = inputs.origin({"actor": actor, "reason": reason})
-        with self._ledger.recorder.appending() as append:
-            known = settings_of(self._ledger, append.head.position)
-            if configuration_of(known, len(known)).get(setting.name) == setting.value:
-                row = None
-            else:
-                row = append_unsubjected(
-                    append,
-                    self._ledger.mapper,
-                    ConfigurationRecorded(setting=setting),
-                    stream=CONFIGURATION,
-                    action="record_config",
-                    origin=origin,
-                )
-        if row is None:
-            return self._lookup.nothing_done()
-        self._ledger.on_append()
-        return Receipt(
-            tx_id=row.tx_id,
-            recorded_at=moment(row.recorded_at),
-            position=row.last_position,
-            fact_ids=(),
-        )
+
+        def work(transaction: Transaction) -> None:
+            known = _settings(enumerate(transaction.stream(CONFIGURATION), 1))
+            in_force = configuration_of(known, len(known))
+            if in_force.get(setting.name) != setting.value:
+                event = ConfigurationRecorded(setting=setting)
+                transaction.add_to(CONFIGURATION, [event])
+
+        return receipt(self._ledger.transact(_of_nobody("record_config", origin, work)))
 
     @verb
     def get_config_as_of(self, timestamp: Time) -> Mapping[str, Json]:
@@ -176,24 +166,30 @@ def settings_of(ledger: Ledger, position: int) -> dict[int, Setting]:
     """Return by version what was recorded of the configuration up to *position*."""
     stamped = ledger.recorder.read_stream(CONFIGURATION)
     known = [each for each in stamped if each.position <= position]
+    opened = ledger.mapper.opened(known, None)
+    return _settings((each.version, each.event) for each in opened)
+
+
+def _settings(events: Iterable[tuple[int, Event]]) -> dict[int, Setting]:
     return {
-        each.version: each.event.setting
-        for each in ledger.mapper.opened(known, None)
-        if isinstance(each.event, ConfigurationRecorded) and each.event.setting
+        version: event.setting
+        for version, event in events
+        if isinstance(event, ConfigurationRecorded) and event.setting
     }
+
+
+def _of_nobody(action: str, origin: Origin, work: Callable[[Transaction], None]) -> Request:
+    """Return a request that is about no memory."""
+    return Request(
+        action=action, origin=origin, scope=None, fact_id=None, body={}, work=work
+    )
 
 
 def tell_what_was_lost(ledger: Ledger, directory: Path, name: str) -> None:
     """Record how many receipts were lost by processes that are dead."""
     for count, tick_off in tally.lost(directory, name):
         if count:
-            with ledger.recorder.appending() as append:
-                append_unsubjected(
-                    append,
-                    ledger.mapper,
-                    ReceiptsLost(count=count),
-                    stream=ACCOUNT,
-                    action="count_lost_receipts",
-                    origin=Origin(),
-                )
+            event = ReceiptsLost(count=count)
+            work = partial(Transaction.add_to, stream=ACCOUNT, events=[event])
+            ledger.transact(_of_nobody("count_lost_receipts", Origin(), work))
         tick_off()

@@ -75,6 +75,8 @@ class NewFact(By, total=False):
             *valid_to* is over by then, at a time nobody said.
         valid_to: When it ceases to hold, exclusive; never if left out.
         source: What it came from; ``user_explicit`` if left out.
+        status: ``active``, or ``unverified`` while nobody has vouched for it; ``active``
+            if left out.
         confidence: 0 to 1; 1.0 if left out.
         importance: 0 to 1; 0.5 if left out.
         core: Whether it belongs into every prompt; false if left out.
@@ -88,6 +90,7 @@ class NewFact(By, total=False):
     valid_from: Time | None
     valid_to: Time | None
     source: str
+    status: str
     confidence: float
     importance: float
     core: bool
@@ -116,6 +119,7 @@ class Revision(By, total=False):
     valid_from: Time | None
     valid_to: Time | None
     source: str
+    status: str | None
     confidence: float | None
     importance: float | None
     core: bool | None

@@ -146,7 +146,11 @@ def _open(
         source = system_clock
     _enrol(engine, settings, vault, create=create)
     recorder = SqlRecorder(
-        engine, ledger=settings.ledger, clock=source, lock_timeout=settings.lock_timeout
+        engine,
+        ledger=settings.ledger,
+        clock=source,
+        lock_timeout=settings.lock_timeout,
+        pool_size=settings.pool_size,
     )
     timeline = SqlTimeline(recorder)
     conversation = SqlConversation(recorder)
@@ -186,6 +190,7 @@ def _connected(url: str, settings: Settings, *, schema: str | None) -> sa.Engine
         lock_timeout=settings.lock_timeout,
         pool_size=settings.pool_size,
         schema=schema,
+        ledger=settings.ledger,
     )
 
 

@@ -241,7 +241,7 @@ def _request(subject_ref: str, receipts: Sequence[ReceiptLeft]) -> Request:
         if transaction.state.erased:
             # Its keys are about to go, and what was given with them.
             raise SubjectErasedError(subject_ref)
-        transaction.add_to(
+        transaction.add_at_end(
             RECEIPTS + subject_ref,
             [
                 replace(each, configuration=transaction.configuration(each.at_position))

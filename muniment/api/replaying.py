@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from muniment.api import inputs
-from muniment.api.accounting import RECEIPTS_MAX, AccountableStore
+from muniment.api.accounting import RECEIPTS_MAX, ReceivingStore
 from muniment.api.answers import MemorySnapshot
 from muniment.api.conversing import TURNS_MAX
 from muniment.api.receipts import RecallReceipt
@@ -63,7 +63,7 @@ class Badcase:
         return bool(self.result == self.answered.content)
 
 
-class ReplayingStore(AccountableStore):
+class ReplayingStore(ReceivingStore):
     """A store that can rebuild the moment of an answer."""
 
     @verb

@@ -1,5 +1,6 @@
 """What the store gives back, as JSON: one shape wherever it leaves the process."""
 
+import base64
 import json
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -10,7 +11,7 @@ from muniment.domain.text import Json
 from muniment.instants import to_text
 
 
-_INTERNAL = frozenset({"moves"})
+INTERNAL = frozenset({"moves"})
 """Fields that say again, for the ledger, what their neighbours say for the reader."""
 
 
@@ -24,6 +25,10 @@ def shaped(answer: object) -> Json:
     match answer:
         case None | bool() | int() | float() | str():
             return answer
+        case bytes():
+            return base64.b64encode(answer).decode()
+        case Exception():
+            return f"{type(answer).__name__}: {answer}"
         case datetime():
             return to_text(answer)
         case timedelta():
@@ -39,7 +44,7 @@ def shaped(answer: object) -> Json:
             return {
                 each.name: shaped(getattr(answer, each.name))
                 for each in fields(answer)
-                if each.name not in _INTERNAL
+                if each.name not in INTERNAL
             }
 
 

@@ -268,7 +268,7 @@ class SummarizingStore(ReplayingStore):
     ) -> RecordedEvent:
         def work(transaction: Transaction) -> None:
             transaction.session(session_id)
-            transaction.add_to(SUMMARIES + session_id, [event])
+            transaction.add_at_end(SUMMARIES + session_id, [event])
 
         committed = self._ledger.transact(
             Request(

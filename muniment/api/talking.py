@@ -56,7 +56,7 @@ class Talker:
             session_id = next(new_fact_ids(transaction.recorded_at))
             new = sessions.SessionState()
             events = sessions.decide(StartSession(opening=opening), session_id, new)
-            transaction.add_to(SESSION + session_id, events)
+            transaction.add_at_end(SESSION + session_id, events)
 
         committed = self.ledger.transact(
             Request(
@@ -88,7 +88,7 @@ class Talker:
 
         def work(transaction: Transaction) -> None:
             state = transaction.session(session_id)
-            transaction.add_to(
+            transaction.add_at_end(
                 TURNS + session_id, sessions.decide(command, session_id, state)
             )
 
@@ -101,7 +101,7 @@ class Talker:
         def work(transaction: Transaction) -> None:
             state = transaction.session(session_id)
             events = sessions.decide(EndSession(), session_id, state)
-            transaction.add_to(SESSION + session_id, events)
+            transaction.add_at_end(SESSION + session_id, events)
 
         return self._of_session(session_id, origin, work, "end_session", {})
 

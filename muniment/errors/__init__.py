@@ -18,6 +18,8 @@ Every error Muniment raises on purpose.
     - NotAStoreError            a place that holds something other than a store
     - ConfigurationError        settings that contradict each other
     - LoadError                 lines of a file that cannot be loaded
+    - ReasonRequiredError       a look at another's memory that says not why
+    - RequestTooLargeError      a request body over the limit
   + NotFound                    the thing named is not there
     - UnknownFactError
     - UnknownTransactionError
@@ -29,6 +31,8 @@ Every error Muniment raises on purpose.
     - SubjectErasedError        its subject was erased
     - StoreNotFoundError
     - MissingKeyError           the key-encryption key is not where it should be
+    - UnknownApiKeyError
+    - UnknownGlassError         no emergency access that waits for a review
   + Conflict                    the world moved: read again, then decide again
     - VersionConflictError
     - IdempotencyConflictError  the key was used for another request
@@ -38,6 +42,13 @@ Every error Muniment raises on purpose.
     - SessionEndedError         nothing more can be said in it
     - RollbackConflictError     others wrote on top of what would go
   + Forbidden                   the caller may not do this
+    - AccessDeniedError         not to a memory it can read
+    - OutOfReachError           not even know what there is
+    - UnguardedVerbError        a verb that the table of rights does not know
+    - ImpersonationError        a request in another's name
+    - ForeignTenantError        a principal of another tenant
+    - GlassAlreadyBrokenError   a second emergency access before a review
+    - NotAuthenticatedError     nobody we know
   + Frozen                      writes to the subject are refused for now
     - SubjectFrozenError
   + Held                        a legal hold stands in the way
@@ -52,6 +63,9 @@ Every error Muniment raises on purpose.
     - EmbedderUnavailableError  it cannot embed now, or answers nonsense
     - SummarizerUnavailableError  a model cannot summarise now, or answers nonsense
     - WitnessUnavailableError   a tree head could not be published
+    - RateLimitedError          more requests than a key has
+    - ServiceUnavailableError   a service did not answer its client
+    - IssuerUnavailableError    the keys to check tokens by cannot be had
   + Corruption                  stored data contradicts itself: stop, never retry
     - UnknownEventError         an event this version cannot read
     - NewerSchemaError          an event or a store written by a newer version
@@ -66,6 +80,22 @@ and the exit code. Each leaf keeps its facts as attributes and writes its own
 message, so no call site formats one.
 """
 
+from muniment.errors.barred import (
+    AccessDeniedError,
+    ForeignTenantError,
+    GlassAlreadyBrokenError,
+    ImpersonationError,
+    IssuerUnavailableError,
+    NotAuthenticatedError,
+    OutOfReachError,
+    RateLimitedError,
+    ReasonRequiredError,
+    RequestTooLargeError,
+    ServiceUnavailableError,
+    UnguardedVerbError,
+    UnknownApiKeyError,
+    UnknownGlassError,
+)
 from muniment.errors.categories import (
     Conflict,
     Corruption,
@@ -139,6 +169,7 @@ from muniment.errors.refused import (
 
 
 __all__ = [
+    "AccessDeniedError",
     "BrokenSealError",
     "CommitUncertainError",
     "ConfigurationError",
@@ -151,12 +182,15 @@ __all__ = [
     "FactNotCurrentError",
     "FactRedactedError",
     "Forbidden",
+    "ForeignTenantError",
     "ForgottenRequestError",
     "Frozen",
     "FutureAsOfError",
+    "GlassAlreadyBrokenError",
     "Held",
     "HoldTakenError",
     "IdempotencyConflictError",
+    "ImpersonationError",
     "IndexHeldError",
     "IndexUnavailableError",
     "InvalidCursorError",
@@ -165,6 +199,7 @@ __all__ = [
     "InvalidScopeError",
     "InvalidTimeError",
     "InvalidValueError",
+    "IssuerUnavailableError",
     "KeyServiceUnavailableError",
     "LedgerBusyError",
     "LoadError",
@@ -172,12 +207,18 @@ __all__ = [
     "MunimentError",
     "NewerSchemaError",
     "NotAStoreError",
+    "NotAuthenticatedError",
     "NotFound",
     "NothingToUndoError",
+    "OutOfReachError",
     "PlanOutdatedError",
     "ProjectionError",
+    "RateLimitedError",
+    "ReasonRequiredError",
+    "RequestTooLargeError",
     "ReservedMetadataError",
     "RollbackConflictError",
+    "ServiceUnavailableError",
     "SessionEndedError",
     "StoreClosedError",
     "StoreNotFoundError",
@@ -187,9 +228,12 @@ __all__ = [
     "SummarizerUnavailableError",
     "TamperedError",
     "Unavailable",
+    "UnguardedVerbError",
+    "UnknownApiKeyError",
     "UnknownEventError",
     "UnknownFactError",
     "UnknownFieldError",
+    "UnknownGlassError",
     "UnknownHoldError",
     "UnknownSessionError",
     "UnknownTransactionError",

@@ -19,7 +19,15 @@ import msgspec
 from eventsourcing.utils import register_topic, resolve_topic
 
 from muniment.domain import events, receipt, session
-from muniment.domain.events import Content, Event, Evidence, Status, Traits
+from muniment.domain.events import (
+    Content,
+    Event,
+    Evidence,
+    Inquiry,
+    KeyHolder,
+    Status,
+    Traits,
+)
 from muniment.domain.receipt import Recall, Setting
 from muniment.domain.session import Opening, Role, SummaryTrigger, Words
 from muniment.domain.time import Period
@@ -44,6 +52,11 @@ _KINDS: dict[type[Event], str] = {
     events.RedactionDeferred: "subject.redaction_deferred",
     events.ErasureDeferred: "subject.erasure_deferred",
     events.SubjectErased: "subject.erased",
+    events.AccessRecorded: "access.recorded",
+    events.GlassBroken: "access.glass_broken",
+    events.GlassReviewed: "access.glass_reviewed",
+    events.ApiKeyIssued: "api_key.issued",
+    events.ApiKeyRevoked: "api_key.revoked",
     events.RequestAnswered: "subject.request_answered",
     session.SessionStarted: "session.started",
     session.SessionEnded: "session.ended",
@@ -63,7 +76,10 @@ SEALED = frozenset(
     {
         "content",
         "evidence",
+        "holder",
+        "inquiry",
         "matter",
+        "note",
         "opening",
         "recall",
         "setting",
@@ -72,6 +88,8 @@ SEALED = frozenset(
     }
 )
 """The fields that are encrypted; the others stay readable."""
+
+_STATUSES = {each.value: each for each in Status}
 _CAUSES: dict[str, type[StrEnum]] = {
     "fact.revised": events.RevisionCause,
     "fact.retired": events.RetireCause,
@@ -194,7 +212,7 @@ def _plain_sealed(field: str, value: object) -> Fields:
             return {"text": value.text, **_plain_evidence(value.evidence)}
         case Evidence():
             return _plain_evidence(value)
-        case Words():
+        case Inquiry() | KeyHolder() | Words():
             return _named(value, absent=(None, (), {}))
         case Opening() | Recall():
             # What is empty here is not the same as what was never said.
@@ -245,6 +263,8 @@ def _revived(kind: str, field: str, stored: Fields, sealed: Fields | None) -> ob
     if field in SEALED:
         return None if sealed is None else _opened(field, sealed)
     match field:
+        case "verbs":
+            return tuple(stored[field]) if field in stored else None
         case "valid" | "within":
             return Period(*stored[field])
         case "traits":
@@ -270,6 +290,10 @@ def _opened(field: str, sealed: Fields) -> object:
             return _content(sealed)
         case "evidence":
             return _evidence(sealed)
+        case "inquiry":
+            return _inquiry(sealed)
+        case "holder":
+            return _holder(sealed)
         case "opening":
             return Opening(agent=sealed.get("agent"), metadata=sealed.get("metadata", {}))
         case "words":
@@ -286,7 +310,7 @@ def _traits(stored: Mapping[str, Any]) -> Traits:
     return Traits(
         category=stored.get("category"),
         attribute=stored.get("attribute"),
-        status=Status(stored["status"]),
+        status=_STATUSES[stored["status"]],
         confidence=float(stored["confidence"]),
         importance=float(stored["importance"]),
         core=stored["core"],
@@ -337,4 +361,24 @@ def _recall(sealed: Fields) -> Recall:
         tokens=sealed.get("tokens"),
         template=sealed.get("template"),
         prompt_digest=sealed.get("prompt_digest"),
+    )
+
+
+def _inquiry(sealed: Fields) -> Inquiry:
+    shown = sealed.get("returned", ())
+    return Inquiry(
+        reason=sealed["reason"],
+        matter=sealed.get("matter"),
+        query=sealed.get("query", {}),
+        returned=tuple((fact_id, version) for fact_id, version in shown),
+    )
+
+
+def _holder(sealed: Fields) -> KeyHolder:
+    return KeyHolder(
+        id=sealed["id"],
+        kind=sealed["kind"],
+        roles=tuple(sealed.get("roles", ())),
+        memberships=tuple(sealed.get("memberships", ())),
+        user_id=sealed.get("user_id"),
     )

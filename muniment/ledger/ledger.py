@@ -159,15 +159,16 @@ class Ledger:
         Raises:
             FutureAsOfError: If that time has not come.
         """
-        present = self.recorder.present()
-        if recorded_at > max(present.head.recorded_at, present.horizon):
-            with self.recorder.appending() as append:
-                if recorded_at > append.now:
-                    raise FutureAsOfError(recorded_at, append.now)
-                if recorded_at >= append.head.recorded_at:
-                    append.promise(recorded_at)
-                    return append.head
-                # While this waited for the lock, others were recorded after that time.
+        settled = self.recorder.settled_at(recorded_at)
+        if settled is not None:
+            return settled
+        with self.recorder.appending() as append:
+            if recorded_at > append.now:
+                raise FutureAsOfError(recorded_at, append.now)
+            if recorded_at >= append.head.recorded_at:
+                append.promise(recorded_at)
+                return append.head
+        # While this waited for the lock, others were recorded after that time.
         return self.recorder.head_at(recorded_at)
 
     def fact(self, fact_id: str) -> tuple[Subject, tuple[RecordedEvent, ...]]:
@@ -324,10 +325,11 @@ class Ledger:
             case Request(session_id=str() as session_id):
                 unknown = UnknownSessionError(session_id)
                 subject = self._owner(append, SESSION + session_id)
+            case Request(fact_id=str() as fact_id):
+                unknown = UnknownFactError(fact_id)
+                subject = self._owner(append, FACT + fact_id)
             case _:
-                assert request.fact_id is not None, "a request names what it is about"
-                unknown = UnknownFactError(request.fact_id)
-                subject = self._owner(append, FACT + request.fact_id)
+                return self.mapper.nobody
         if subject is None:
             raise unknown
         return subject
@@ -342,7 +344,8 @@ class Ledger:
         row = append.find_request(self._idempotency_tag(key)) if key else None
         if key is None or row is None:
             return None
-        subject = self.vault.subject(row.subject_ref)
+        is_ours = row.subject_ref == self.mapper.nobody.ref
+        subject = self.mapper.nobody if is_ours else self.vault.subject(row.subject_ref)
         if subject is None:
             raise ForgottenRequestError(key, row.tx_id)
         if row.request_tag not in self._request_tags(request, subject):
@@ -375,7 +378,9 @@ class Ledger:
             if key
             else None,
             header=self.mapper.sealed_header(
-                None if transaction.erases else transaction.subject, tx_id, request.origin
+                None if transaction.erases or request.outlasts else transaction.subject,
+                tx_id,
+                request.origin,
             ),
         )
 

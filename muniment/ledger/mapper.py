@@ -1,6 +1,6 @@
 """From domain events to sealed, stored ones and back: the library's mapper, per stream."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -8,6 +8,7 @@ import msgspec
 from eventsourcing.persistence import JSONTranscoder, Mapper, StoredEvent
 
 from muniment.domain.events import Event, FactAsserted, FactRevised, Traits
+from muniment.domain.scope import Scope
 from muniment.errors import BrokenSealError
 from muniment.ledger import codec, sealing
 from muniment.ledger.records import (
@@ -39,6 +40,10 @@ class SealingMapper(Mapper[str]):
     Seals each event under its stream's key, bound to the place it stands at.
 
     An event whose key was destroyed is given back without its sealed fields.
+
+    Attributes:
+        nobody: In the place of a subject where an event is about none; its events are
+            sealed with the ledger's key, which has the number 0.
     """
 
     def __init__(self, vault: Vault, *, ledger: str) -> None:
@@ -46,7 +51,8 @@ class SealingMapper(Mapper[str]):
         super().__init__(transcoder=JSONTranscoder())
         self._vault = vault
         self._ledger = ledger
-        self._header_key = sealing.derived(vault.ledger_key, "header")
+        self._header_key = key = sealing.derived(vault.ledger_key, "header")
+        self.nobody = Subject("", Scope.org(), key, key, key, key)
 
     def to_stored_event(self, domain_event: Any) -> SealedEvent:
         """Return a `DraftEvent` sealed."""
@@ -75,24 +81,53 @@ class SealingMapper(Mapper[str]):
         return OpenedEvent(
             originator_id=str(sealed.originator_id),
             originator_version=sealed.originator_version,
-            event=self._open(sealed, self._key_of(sealed, keys)),
+            event=self._open(sealed, keys.get(sealed.key_id)),
         )
 
     def opened(
-        self, events: Sequence[StampedEvent], subject: Subject | None
+        self,
+        events: Sequence[StampedEvent],
+        subject: Subject | None,
+        *,
+        tagged: bool = True,
     ) -> tuple[RecordedEvent, ...]:
-        """Return *events* of one subject opened; without content where there is no key."""
+        """
+        Return *events* of one subject opened; without content where there is no key.
+
+        Args:
+            events: Of that subject.
+            subject: Whose they are, or ``None`` to leave the content sealed.
+            tagged: Whether the digests of what they say are wanted, too.
+        """
         keys: Mapping[int, bytes] = {}
         if subject is not None and events:
             keys = self._vault.keys(subject, [each.sealed.key_id for each in events])
+        keys = {0: self._header_key, **keys}
         return tuple(
-            self._recorded(each, self._key_of(each.sealed, keys), subject)
+            self._recorded(each, keys.get(each.sealed.key_id), subject if tagged else None)
             for each in events
         )
 
     def subject(self, ref: str) -> Subject | None:
         """Return a subject by its name inside, or ``None`` when it was erased."""
         return self._vault.subject(ref)
+
+    def opened_of_all(self, events: Iterable[StampedEvent]) -> Iterator[RecordedEvent]:
+        """Yield *events* of whatever subjects opened, the keys fetched once for each."""
+        events = list(events)
+        key_ids: dict[str, set[int]] = {}
+        for each in events:
+            key_ids.setdefault(each.sealed.subject_ref, set()).add(each.sealed.key_id)
+        subjects = {ref: self._vault.subject(ref) for ref in key_ids}
+        keys = {
+            ref: self._vault.keys(subject, key_ids[ref])
+            for ref, subject in subjects.items()
+            if subject is not None
+        }
+        for each in events:
+            ref = each.sealed.subject_ref
+            key = keys[ref].get(each.sealed.key_id) if ref in keys else None
+            yield self._recorded(each, key, subjects[ref])
 
     def sealed_header(self, subject: Subject | None, tx_id: int, origin: Origin) -> bytes:
         """
@@ -110,11 +145,7 @@ class SealingMapper(Mapper[str]):
     def unsubjected(
         self, event: Event, *, stream: str, version: int, subject_ref: str
     ) -> SealedEvent:
-        """
-        Return an event sealed with the ledger's own key.
-
-        What belongs to nobody is; and what says nothing of a subject whose keys are gone.
-        """
+        """Return an event that says nothing of a subject whose keys are gone already."""
         encoded = codec.encode(event)
         place = self._place(stream, version, encoded.topic, encoded.header)
         sealed = sealing.seal(self._header_key, encoded.content, place=place)
@@ -139,13 +170,8 @@ class SealingMapper(Mapper[str]):
         plain = sealing.unseal(key, sealed, place=place)
         return msgspec.json.decode(plain, type=Origin)
 
-    def _key_of(self, sealed: SealedEvent, keys: Mapping[int, bytes]) -> bytes | None:
-        """Return what opens an event: of what belongs to nobody, the ledger's own key."""
-        is_ours = not sealed.subject_ref and not sealed.key_id
-        return self._header_key if is_ours else keys.get(sealed.key_id)
-
     def _recorded(
-        self, stamped: StampedEvent, key: bytes | None, subject: Subject | None
+        self, stamped: StampedEvent, key: bytes | None, tagged_by: Subject | None
     ) -> RecordedEvent:
         event = self._open(stamped.sealed, key)
         return RecordedEvent(
@@ -155,7 +181,7 @@ class SealingMapper(Mapper[str]):
             stream=str(stamped.sealed.originator_id),
             version=stamped.sealed.originator_version,
             subject_ref=stamped.sealed.subject_ref,
-            content_tag=content_tag(subject, event) if subject else None,
+            content_tag=content_tag(tagged_by, event) if tagged_by else None,
             event=event,
         )
 

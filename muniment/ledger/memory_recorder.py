@@ -61,6 +61,13 @@ class MemoryRecorder(LedgerRecorder):
             known = [each for each in self._transactions if each.recorded_at <= recorded_at]
             return _head_after(known[-1]) if known else _EMPTY
 
+    def settled_at(self, recorded_at: Instant) -> Head | None:
+        with self._lock:
+            present = self.present()
+            if recorded_at > max(present.head.recorded_at, present.horizon):
+                return None
+            return self.head_at(recorded_at)
+
     def read(
         self, *, after: int = 0, until: int | None = None, limit: int
     ) -> Sequence[StampedEvent]:
@@ -72,12 +79,31 @@ class MemoryRecorder(LedgerRecorder):
             found = [each for each in self._events if each.sealed.originator_id == stream]
         return sorted(found, key=lambda each: each.sealed.originator_version)
 
+    def read_streams(self, streams: Collection[str]) -> Sequence[StampedEvent]:
+        found = (self.read_stream(each) for each in sorted(set(streams)))
+        return [event for stream in found for event in stream]
+
     def read_subject(
         self, subject_ref: str, *, after: int = 0, until: int | None = None
     ) -> Sequence[StampedEvent]:
         with self._lock:
             events = self._events[after:until]
         return [each for each in events if each.sealed.subject_ref == subject_ref]
+
+    def read_prefix(
+        self, prefix: str, *, before: str | None, subject_ref: str | None, limit: int
+    ) -> Sequence[StampedEvent]:
+        last = f"{prefix}~" if before is None else before
+        with self._lock:
+            found = [
+                each
+                for each in self._events
+                if prefix < str(each.sealed.originator_id) < last
+                and subject_ref in (None, each.sealed.subject_ref)
+            ]
+        found.sort(key=lambda each: each.sealed.originator_version)
+        found.sort(key=lambda each: str(each.sealed.originator_id), reverse=True)
+        return found[:limit]
 
     def transactions(self, numbers: Collection[int]) -> Sequence[TransactionRow]:
         found = (self.transaction(each) for each in sorted(set(numbers)))

@@ -2,8 +2,7 @@
 
 from muniment.domain.events import SubjectErased
 from muniment.ledger.ledger import Ledger
-from muniment.ledger.records import SUBJECT, Origin
-from muniment.ledger.unsubjected import append_unsubjected
+from muniment.ledger.records import SUBJECT, Origin, TransactionRow
 
 
 def append_tombstone(ledger: Ledger, subject_ref: str) -> int:
@@ -13,13 +12,27 @@ def append_tombstone(ledger: Ledger, subject_ref: str) -> int:
     Returns:
         The position of the event that says so.
     """
+    stream = SUBJECT + subject_ref
     with ledger.recorder.appending() as append:
-        row = append_unsubjected(
-            append,
-            ledger.mapper,
-            SubjectErased(),
-            stream=SUBJECT + subject_ref,
-            action="erase",
-            origin=Origin(reason="erased before, said again after a restore"),
+        version = len(append.read_stream(stream)) + 1
+        sealed = ledger.mapper.unsubjected(
+            SubjectErased(), stream=stream, version=version, subject_ref=subject_ref
         )
+        head = append.head
+        row = TransactionRow(
+            tx_id=head.tx_id + 1,
+            recorded_at=append.next_time(),
+            first_position=head.position + 1,
+            last_position=head.position + 1,
+            action="erase",
+            subject_ref=subject_ref,
+            idempotency_tag=None,
+            request_tag=None,
+            header=ledger.mapper.sealed_header(
+                None,
+                head.tx_id + 1,
+                Origin(reason="erased before, said again after a restore"),
+            ),
+        )
+        append.insert(row, [sealed])
     return row.last_position

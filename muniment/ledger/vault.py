@@ -27,7 +27,7 @@ from muniment.ledger.bulk import insert_rows
 from muniment.ledger.database import StandingConnection, dispose, writing
 from muniment.ledger.destruction import Destructions
 from muniment.ledger.keys import KeyRing
-from muniment.ledger.prepared import Prepared, Row
+from muniment.ledger.prepared import Prepared, rows_of_each
 
 
 _BATCH_MAX = 1024
@@ -269,38 +269,35 @@ class Vault:
             after = _TAKE_KEY_IDS.first(connection, count=len(made))
             assert after is not None, "the vault has its one row"
             numbered = list(enumerate(made, int(after[0]) - len(made)))
-            rows = [self._stream_key_row(subject, *each) for each in numbered]
+            wrapped = sealing.seal_each(
+                subject.key,
+                [(key, self._key_place(subject.ref, key_id)) for key_id, key in numbered],
+            )
+            rows = [
+                (self._ledger, key_id, subject.ref, each)
+                for (key_id, _), each in zip(numbered, wrapped, strict=True)
+            ]
             insert_rows(connection, tables.stream_key, rows)
         return numbered
-
-    def _stream_key_row(
-        self, subject: Subject, key_id: int, key: bytes
-    ) -> tuple[object, ...]:
-        place = self._key_place(subject.ref, key_id)
-        wrapped = sealing.seal(subject.key, key, place=place)
-        return self._ledger, key_id, subject.ref, wrapped
 
     def _fetch(
         self, connection: sa.Connection, subject: Subject, wanted: AbstractSet[int]
     ) -> dict[int, bytes]:
         """Return those of the *wanted* keys that the vault holds."""
-        rows: Iterable[Row] = ()
-        if len(wanted) > 1:
-            rows = _KEYS_OF.rows(connection, ledger=self._ledger, subject_ref=subject.ref)
-        found = {row[0]: row for row in rows if row[0] in wanted}
-        for key_id in wanted - found.keys():
-            # Destroyed, or of a row that was pasted from another subject.
-            row = _KEY.first(connection, ledger=self._ledger, key_id=key_id)
-            if row is not None and row[1] != subject.ref:
+        rows = rows_of_each(
+            connection,
+            list(wanted),
+            one=(_KEY, "key_id"),
+            every=(_KEYS, "key_ids"),
+            ledger=self._ledger,
+        )
+        found: dict[int, bytes] = {}
+        for key_id, subject_ref, wrapped in rows:
+            if subject_ref != subject.ref:
                 raise BrokenSealError(f"key {key_id}, which is another subject's")
-            if row is not None:
-                found[key_id] = row
-        return {
-            key_id: sealing.unseal(
-                subject.key, wrapped, place=self._key_place(subject.ref, key_id)
-            )
-            for key_id, _, wrapped in found.values()
-        }
+            place = self._key_place(subject.ref, key_id)
+            found[key_id] = sealing.unseal(subject.key, wrapped, place=place)
+        return found
 
     def _keep(self, opened: Mapping[tuple[str, int], bytes]) -> None:
         if len(self._stream_keys) + len(opened) > _CACHED_MAX:
@@ -386,4 +383,9 @@ _STREAM_KEYS = sa.select(_k.key_id, _k.subject_ref, _k.wrapped).where(
     _k.ledger == sa.bindparam("ledger")
 )
 _KEY = Prepared(_STREAM_KEYS.where(_k.key_id == sa.bindparam("key_id")))
-_KEYS_OF = Prepared(_STREAM_KEYS.where(_k.subject_ref == sa.bindparam("subject_ref")))
+_KEYS = Prepared(
+    _STREAM_KEYS.where(
+        _k.key_id == sa.any_(sa.bindparam("key_ids", type_=postgresql.ARRAY(sa.BigInteger)))
+    )
+)
+"""For PostgreSQL alone, where each statement is a round trip."""

@@ -11,11 +11,12 @@ from muniment.domain.time import FOREVER, Instant, Period
 from muniment.ledger import tables as ledger_tables
 from muniment.ledger.bulk import insert_rows
 from muniment.ledger.codec import ERASED
-from muniment.ledger.database import reading, scrub
+from muniment.ledger.database import scrub
 from muniment.ledger.prepared import Prepared, Row
 from muniment.ledger.recorder import Append
 from muniment.ledger.records import RecordedEvent, StampedEvent
-from muniment.ledger.sql_recorder import SqlRecorder, stamped
+from muniment.ledger.sql_append import stamped
+from muniment.ledger.sql_recorder import SqlRecorder
 from muniment.ledger.statements import EVENT_COLUMNS
 from muniment.projections import conversation_tables as tables
 from muniment.projections.conversation import (
@@ -105,7 +106,7 @@ class SqlConversation:
         self, fact_ids: Sequence[str], until: Instant
     ) -> Mapping[str, Sequence[Instant]]:
         found: dict[str, list[Instant]] = {}
-        with reading(self._recorder.reading_engine) as connection:
+        with self._recorder.reading() as connection:
             for start in range(0, len(fact_ids), _LIST_MAX):
                 some = fact_ids[start : start + _LIST_MAX]
                 values = {"ledger": self._ledger, "fact_ids": some, "until": until}
@@ -114,7 +115,7 @@ class SqlConversation:
         return found
 
     def rows(self) -> Iterator[AccountRow]:
-        with reading(self._recorder.reading_engine) as connection:
+        with self._recorder.reading() as connection:
             ours = {"ledger": self._ledger}
             others: tuple[Iterable[TurnRow | ReceiptRow | UseRow], ...] = (
                 map(_turn, _ALL_TURNS.run(connection, **ours)),
@@ -125,7 +126,7 @@ class SqlConversation:
             yield from map(_session, _ALL_SESSIONS.run(connection, **ours))
 
     def fresh_rows(self) -> Iterator[AccountRow]:
-        with reading(self._recorder.reading_engine) as connection:
+        with self._recorder.reading() as connection:
             erased = {row[0] for row in _ERASED.rows(connection, ledger=self._ledger)}
         return fresh_rows(self._events(), frozenset(erased))
 
@@ -152,7 +153,7 @@ class SqlConversation:
             return sum(each.run(connection, **key).rowcount for each in _PURGE)
 
     def remaining(self, subject_ref: str) -> int:
-        with reading(self._recorder.reading_engine) as connection:
+        with self._recorder.reading() as connection:
             key = {"ledger": self._ledger, "subject_ref": subject_ref}
             return sum(int(each.rows(connection, **key)[0][0]) for each in _COUNT)
 
@@ -162,7 +163,7 @@ class SqlConversation:
     def _rows(
         self, statement: Prepared, make: Callable[[Row], R], **values: object
     ) -> list[R]:
-        with reading(self._recorder.reading_engine) as connection:
+        with self._recorder.reading() as connection:
             rows = statement.rows(connection, ledger=self._ledger, **values)
         return [make(row) for row in rows]
 

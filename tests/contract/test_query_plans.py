@@ -12,7 +12,7 @@ from sqlalchemy.dialects import sqlite
 from muniment import MemoryStore
 from muniment.ledger import statements, vault
 from muniment.ledger.prepared import Prepared
-from muniment.projections import timeline
+from muniment.projections import generations, timeline, uses, vectors
 
 
 WHOLE = {"_ALL_ROWS", "_DELETE_ALL", "_ERASED", "_ALL_SUBJECTS"}
@@ -21,7 +21,15 @@ WHOLE = {"_ALL_ROWS", "_DELETE_ALL", "_ERASED", "_ALL_SUBJECTS"}
 LAST = {"LAST_TREE_HEAD"}
 """These read the first row of an order, and stop."""
 
-ON_POSTGRESQL = {"LOCK", "TRANSACTIONS", "_REPEATS_OF_ALL", "_NEW_SUBJECT_PG"}
+BY_DIALECT = {"PRESENT", "SETTLED_AT"}
+ON_POSTGRESQL = {
+    "LOCK",
+    "READ_STREAMS",
+    "_KEYS",
+    "TRANSACTIONS",
+    "_REPEATS_OF_ALL",
+    "_NEW_SUBJECT_PG",
+}
 
 
 def prepared(module: object) -> dict[str, Prepared]:
@@ -32,6 +40,8 @@ def prepared(module: object) -> dict[str, Prepared]:
         name: value
         for name, value in found.items()
         if name not in WHOLE | LAST | ON_POSTGRESQL
+    } | {
+        name: value["sqlite"] for name, value in vars(module).items() if name in BY_DIALECT
     }
 
 
@@ -40,6 +50,9 @@ QUESTIONS = [
     for file, module in (
         ("ledger.db", statements),
         ("ledger.db", timeline),
+        ("ledger.db", generations),
+        ("ledger.db", uses),
+        ("ledger.db", vectors),
         ("vault.db", vault),
     )
     for name, statement in prepared(module).items()

@@ -9,12 +9,15 @@ from muniment.api import answers, certificates
 
 if TYPE_CHECKING:
     from muniment import Difference, Progress
+    from muniment.api.accesses import AccessLog, EmergencyAccess
+    from muniment.api.credentials import ApiKey, IssuedKey
     from muniment.api.custody import Hold, Verification
     from muniment.api.explaining import Diagnosis
     from muniment.api.found import SearchHits
     from muniment.api.loading import Loaded
     from muniment.api.replaying import Badcase
     from muniment.api.retaining import Retirement
+    from muniment.domain.access import Principal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -212,10 +215,25 @@ class Reconciled:
     mended: bool
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Emergencies:
+    """The emergency accesses that wait for a review."""
+
+    emergencies: "tuple[EmergencyAccess, ...]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keys:
+    """Every API key there ever was."""
+
+    keys: "tuple[ApiKey, ...]"
+
+
 Answer: TypeAlias = (
     "answers.Fact | answers.FactHistory | answers.MemoryDiff | answers.MemorySnapshot"
     "| answers.Page | answers.Receipt | answers.RollbackPlan"
     "| certificates.ErasureCertificate | certificates.ErasurePlan | Verification"
+    "| AccessLog | Emergencies | IssuedKey | Keys | Principal"
     "| SearchHits | Blamed | Certified | Diagnosis | Due | Held | Indexed | Loaded"
     "| Made | Modified | Rebuilt | Reconciled | Reproduced | Retained | Rotated | Told"
 )

@@ -7,6 +7,7 @@ from typing import Annotated, Final
 import typer
 
 from muniment.api.cli import (
+    auditing,
     demonstrating,
     erasing,
     incidents,
@@ -18,6 +19,7 @@ from muniment.api.cli import (
     remembering,
     retention,
     searching,
+    serving,
 )
 
 
@@ -56,9 +58,15 @@ def _muniment(
     """
 
 
-def _add(panel: str, name: str, function: Callable[..., None], *examples: str) -> None:
+def _add(
+    panel: str,
+    name: str,
+    function: Callable[..., None],
+    *examples: str,
+    group: typer.Typer = app,
+) -> None:
     lines = [f"$ muniment {each}" for each in examples]
-    app.command(
+    group.command(
         name,
         rich_help_panel=panel,
         # Paragraphs of their own: Typer joins the lines of one.
@@ -232,6 +240,87 @@ _add(
     "tree-head --publish-to /mnt/elsewhere/tree-heads.txt",
 )
 _add(_PROVE, "public-key", proving.public_key, "public-key")
+
+_LOOK: Final = "Look as somebody, and see who looked"
+_audit: Final = typer.Typer(no_args_is_help=True)
+app.add_typer(
+    _audit,
+    name="audit",
+    rich_help_panel=_LOOK,
+    help="Look at another's memory, with a reason that is recorded; show who looked.",
+)
+_add(
+    _LOOK,
+    "as-of",
+    auditing.as_of,
+    "audit as-of 2026-03-25T10:30:00+08:00 --user u-123 --as officer-1 "
+    '--reason "complaint 2026-17"',
+    group=_audit,
+)
+_add(
+    _LOOK,
+    "history",
+    auditing.history,
+    'audit history 01m8nqhdc08zyb7218v6btq1av --as officer-1 --reason "complaint 2026-17"',
+    group=_audit,
+)
+_add(
+    _LOOK,
+    "diff",
+    auditing.diff,
+    "audit diff 2026-03-01T00:00:00+08:00 2026-04-01T00:00:00+08:00 --user u-123 "
+    '--as officer-1 --reason "complaint 2026-17"',
+    group=_audit,
+)
+_add(
+    _LOOK,
+    "log",
+    auditing.log,
+    'audit log --as auditor-1 --role auditor --reason "quarterly review"',
+    group=_audit,
+)
+_add(
+    _LOOK,
+    "emergencies",
+    auditing.emergencies,
+    'audit emergencies --as officer-1 --reason "daily review"',
+    group=_audit,
+)
+_add(
+    _LOOK,
+    "review",
+    auditing.review,
+    'audit review 6c9d6a5bd7f1c0b2a3e4f5061728394a --as officer-1 --reason "it was needed"',
+    group=_audit,
+)
+_add(_LOOK, "whoami", auditing.whoami, "whoami --as officer-1 --role auditor")
+
+_SERVE: Final = "Serve others"
+_keys: Final = typer.Typer(no_args_is_help=True)
+app.add_typer(
+    _keys, name="keys", rich_help_panel=_SERVE, help="Make, list and end API keys."
+)
+_add(
+    _SERVE,
+    "issue",
+    auditing.issue,
+    "keys issue u-123",
+    "keys issue agent-1 --kind agent --user u-123 --verb search --verb remember",
+    "keys issue officer-1 --role compliance_officer",
+    group=_keys,
+)
+_add(_SERVE, "list", auditing.list_, "keys list", group=_keys)
+_add(
+    _SERVE,
+    "roll",
+    auditing.roll,
+    "keys roll 01m8nqhdc08zyb7218v6btq1av --old-ends-at 2026-12-01T00:00:00Z",
+    group=_keys,
+)
+_add(
+    _SERVE, "revoke", auditing.revoke, "keys revoke 01m8nqhdc08zyb7218v6btq1av", group=_keys
+)
+_add(_SERVE, "serve", serving.serve, "serve", "serve --host 127.0.0.1 --port 8321")
 
 _STORE: Final = "The store"
 _add(_STORE, "init", keeping.init, "init", "init --store /srv/memory --ledger acme")
