@@ -37,7 +37,40 @@ from tests.access.matrix import (
 Made = tuple[Sequence[Any], Mapping[str, Any]]
 
 EXPECTED = expected()
-UNGUARDED = {"acting_as", "authenticate", "close", "open", "place", "settings"}
+UNGUARDED = {
+    "acting_as",
+    "authenticate",
+    "close",
+    "open",
+    "place",
+    "settings",
+    # Conversations, contexts and what is learned of them.
+    "add_turn",
+    "add_turns",
+    "build_context",
+    "count_lost_receipts",
+    "end_session",
+    "flush_receipts",
+    "get_config_as_of",
+    "get_facts_of_turn",
+    "get_receipts",
+    "get_session",
+    "get_source_turns",
+    "get_summaries",
+    "get_turn",
+    "get_turns",
+    "get_turns_before",
+    "get_uses",
+    "list_sessions",
+    "receipts_of",
+    "record_config",
+    "reproduce_badcase",
+    "start_session",
+    "summarize_session",
+    "turns_of",
+    "why",
+    "withdraw_summary",
+}
 """What belongs to whoever runs the store, and is offered to no principal."""
 
 
