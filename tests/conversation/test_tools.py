@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muniment import MemoryStore, Scope
@@ -136,6 +136,7 @@ def test_a_question_is_widened_by_what_is_relevant_and_by_half_at_most(
     assert plain.expanded(question) == question
 
 
+@settings(deadline=None, max_examples=20)
 @given(scores=st.lists(st.floats(0, 1), min_size=1, max_size=23))
 def test_two_of_every_five_results_stand_where_they_were(scores: list[float]) -> None:
     with MemoryStore.open("memory://") as store:
