@@ -190,10 +190,10 @@ class Lookup:
     def fact(self, fact_id: str, point: Point) -> tuple[Fact, BeliefRow] | None:
         """Return what is believed of one fact at *point*, expired or not."""
         found = self.timeline.of_fact(fact_id, point.as_of)
-        subject = self.ledger.vault.subject(found.row.subject_ref) if found else None
-        if found is None or subject is None:
+        opened = self.ledger.mapper.opened_alone(found.said) if found else None
+        if found is None or opened is None:
             return None
-        (said,) = self.ledger.mapper.opened([found.said], subject, tagged=False)
+        subject, said = opened
         if _says_nothing(said) and self.ledger.was_erased(subject):
             return None
         return showing.fact(subject, said, found.row.valid), found.row

@@ -19,33 +19,41 @@ def shaped(answer: object) -> Json:
     """
     Return *answer* as JSON types: instants as RFC 3339 in UTC with six digits and ``Z``.
 
-    An open end is ``null``; a scope is as `Scope.parse` reads it; an offset of a clock is
-    as it stands at the end of a time, such as ``+08:00``.
+    An open end is ``null``; a scope is as `Scope.parse` reads it; bytes are in base64; an
+    offset of a clock is as it stands at the end of a time, such as ``+08:00``.
     """
     match answer:
         case None | bool() | int() | float() | str():
             return answer
-        case bytes():
-            return base64.b64encode(answer).decode()
-        case Exception():
-            return f"{type(answer).__name__}: {answer}"
         case datetime():
             return to_text(answer)
         case timedelta():
             return _offset(answer)
         case Scope():
             return str(answer)
-        case Mapping():
-            return {str(key): shaped(value) for key, value in answer.items()}
         case list() | tuple():
             return [shaped(each) for each in answer]
+        case Mapping():
+            return {str(key): shaped(value) for key, value in answer.items()}
+        case bytes():
+            return base64.b64encode(answer).decode()
+        case Exception():
+            return f"{type(answer).__name__}: {answer}"
         case _:
-            assert is_dataclass(answer), f"{type(answer).__name__} has a shape"
-            return {
-                each.name: shaped(getattr(answer, each.name))
-                for each in fields(answer)
-                if each.name not in INTERNAL
-            }
+            return {name: shaped(getattr(answer, name)) for name in _shown(answer)}
+
+
+_known: dict[type, tuple[str, ...]] = {}
+
+
+def _shown(answer: object) -> tuple[str, ...]:
+    """Return the names of the fields of *answer* that are shown; asked for once a type."""
+    found = _known.get(type(answer))
+    if found is None:
+        assert is_dataclass(answer), f"{type(answer).__name__} has a shape"
+        found = tuple(each.name for each in fields(answer) if each.name not in INTERNAL)
+        _known[type(answer)] = found
+    return found
 
 
 def _offset(ahead: timedelta) -> str:

@@ -112,22 +112,27 @@ class SealingMapper(Mapper[str]):
         """Return a subject by its name inside, or ``None`` when it was erased."""
         return self._vault.subject(ref)
 
+    def opened_alone(self, event: StampedEvent) -> tuple[Subject, RecordedEvent] | None:
+        """Return whose *event* is, and it opened, untagged; ``None`` when erased."""
+        ref, key_id = event.sealed.subject_ref, event.sealed.key_id
+        known = self._vault.subject_with_keys(ref, [key_id])
+        if known is None:
+            return None
+        subject, keys = known
+        return subject, self._recorded(event, keys.get(key_id), None)
+
     def opened_of_all(self, events: Iterable[StampedEvent]) -> Iterator[RecordedEvent]:
         """Yield *events* of whatever subjects opened, the keys fetched once for each."""
         events = list(events)
         key_ids: dict[str, set[int]] = {}
         for each in events:
             key_ids.setdefault(each.sealed.subject_ref, set()).add(each.sealed.key_id)
-        subjects = {ref: self._vault.subject(ref) for ref in key_ids}
-        keys = {
-            ref: self._vault.keys(subject, key_ids[ref])
-            for ref, subject in subjects.items()
-            if subject is not None
+        known = {
+            ref: self._vault.subject_with_keys(ref, some) for ref, some in key_ids.items()
         }
         for each in events:
-            ref = each.sealed.subject_ref
-            key = keys[ref].get(each.sealed.key_id) if ref in keys else None
-            yield self._recorded(each, key, subjects[ref])
+            subject, keys = known[each.sealed.subject_ref] or (None, {})
+            yield self._recorded(each, keys.get(each.sealed.key_id), subject)
 
     def sealed_header(self, subject: Subject | None, tx_id: int, origin: Origin) -> bytes:
         """

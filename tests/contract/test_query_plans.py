@@ -10,12 +10,12 @@ import pytest
 from sqlalchemy.dialects import sqlite
 
 from muniment import MemoryStore
-from muniment.ledger import statements, vault
+from muniment.ledger import statements, vault_statements
 from muniment.ledger.prepared import Prepared
 from muniment.projections import generations, timeline, uses, vectors
 
 
-WHOLE = {"_ALL_ROWS", "_DELETE_ALL", "_ERASED", "_ALL_SUBJECTS"}
+WHOLE = {"_ALL_ROWS", "_DELETE_ALL", "_ERASED", "ALL_SUBJECTS"}
 """These are to read all of a ledger."""
 
 LAST = {"LAST_TREE_HEAD"}
@@ -25,10 +25,10 @@ BY_DIALECT = {"PRESENT", "SETTLED_AT"}
 ON_POSTGRESQL = {
     "LOCK",
     "READ_STREAMS",
-    "_KEYS",
+    "KEYS",
     "TRANSACTIONS",
     "_REPEATS_OF_ALL",
-    "_NEW_SUBJECT_PG",
+    "NEW_SUBJECT_PG",
 }
 
 
@@ -53,7 +53,7 @@ QUESTIONS = [
         ("ledger.db", generations),
         ("ledger.db", uses),
         ("ledger.db", vectors),
-        ("vault.db", vault),
+        ("vault.db", vault_statements),
     )
     for name, statement in prepared(module).items()
 ]
