@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Final, Unpack
 
 from muniment.api import inputs
+from muniment.api.fields import Deed
 from muniment.api.lookup import Point
 from muniment.api.replaying import ReplayingStore
 from muniment.api.turns import Turn
@@ -100,6 +101,7 @@ class SummarizingStore(ReplayingStore):
         budget_tokens: int | None = None,
         force: bool = False,
         summarizer: Summarizer | None = None,
+        **by: Unpack[Deed],
     ) -> tuple[Summary, ...]:
         """
         Put older turns of a session in fewer words, where that is due.
@@ -117,6 +119,7 @@ class SummarizingStore(ReplayingStore):
             budget_tokens: Of the prompt that the turns are to fit in.
             force: Summarise now.
             summarizer: Who makes the words; plain extraction if left out.
+            by: See `Deed`.
 
         Returns:
             What was made; empty when nothing was due.
@@ -136,14 +139,16 @@ class SummarizingStore(ReplayingStore):
         if trigger is not None:
             for start in range(0, len(older), every):
                 piece = _of_turns(older[start : start + every])
-                made.append(self._made(session_id, piece, trigger, summarizer))
+                made.append(self._made(session_id, piece, trigger, summarizer, by))
         while piece_of := _next_level(self._used(session_id, None), meta_every):
-            made.append(self._made(session_id, piece_of, SummaryTrigger.COUNT, summarizer))
+            made.append(
+                self._made(session_id, piece_of, SummaryTrigger.COUNT, summarizer, by)
+            )
         return tuple(made)
 
     @write_verb
     def withdraw_summary(
-        self, session_id: str, *, version: int, reason: str | None = None
+        self, session_id: str, *, version: int, **by: Unpack[Deed]
     ) -> None:
         """
         Use a summary no longer, nor what was made of it; its turns can be done anew.
@@ -151,7 +156,7 @@ class SummarizingStore(ReplayingStore):
         Args:
             session_id: The session.
             version: Of the summary.
-            reason: Why.
+            by: See `Deed`.
 
         Raises:
             UnknownSessionError: If there is no such session.
@@ -161,7 +166,7 @@ class SummarizingStore(ReplayingStore):
         if version not in self._used(session_id, None):
             raise InvalidValueError("version", version, "a summary that is in use")
         event = SummaryWithdrawn(summary_version=version)
-        self._append_summary(session_id, event, reason, action="withdraw_summary")
+        self._append_summary(session_id, event, by, action="withdraw_summary")
 
     @verb
     def get_summaries(
@@ -233,6 +238,7 @@ class SummarizingStore(ReplayingStore):
         piece: _Piece,
         trigger: SummaryTrigger,
         summarizer: Summarizer | None,
+        by: Deed,
     ) -> Summary:
         maker: Summarizer = summarizer or Extractive()
         must_keep = essentials(piece.lines)
@@ -255,14 +261,14 @@ class SummarizingStore(ReplayingStore):
             trigger=trigger,
             summary=text,
         )
-        added = self._append_summary(session_id, event, None, action="summarize")
+        added = self._append_summary(session_id, event, by, action="summarize")
         return _summary(added, refused)
 
     def _append_summary(
         self,
         session_id: str,
         event: SummaryMade | SummaryWithdrawn,
-        reason: str | None,
+        by: Deed,
         *,
         action: str,
     ) -> RecordedEvent:
@@ -273,7 +279,7 @@ class SummarizingStore(ReplayingStore):
         committed = self._ledger.transact(
             Request(
                 action=action,
-                origin=inputs.origin({"reason": reason, "session_id": session_id}),
+                origin=inputs.origin({**by, "session_id": session_id}),
                 scope=None,
                 fact_id=None,
                 body={},
