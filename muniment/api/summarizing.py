@@ -1,7 +1,7 @@
 """Working memory: what was said, in fewer words, with where each word is from."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, Unpack
 
@@ -25,6 +25,7 @@ from muniment.errors import (
 from muniment.instants import Time, moment, to_instant
 from muniment.ledger.records import SUMMARIES, RecordedEvent
 from muniment.ledger.transaction import Request, Transaction
+from muniment.projections.vectors import chunks
 from muniment.recall.context import approximate_tokens
 from muniment.recall.summary import (
     Extractive,
@@ -87,6 +88,15 @@ class _Piece:
     lines: tuple[Line, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _How:
+    """By whose words, why, and who asked for it."""
+
+    maker: Summarizer | None
+    trigger: SummaryTrigger | None
+    by: Deed
+
+
 class SummarizingStore(ReplayingStore):
     """A store that keeps long conversations within reach."""
 
@@ -135,16 +145,11 @@ class SummarizingStore(ReplayingStore):
         trigger = _due(older, every=every, budget=budget_tokens)
         if inputs.flag("force", force):
             trigger = SummaryTrigger.ASKED
-        made: list[Summary] = []
+        pieces = []
         if trigger is not None:
-            for start in range(0, len(older), every):
-                piece = _of_turns(older[start : start + every])
-                made.append(self._made(session_id, piece, trigger, summarizer, by))
-        while piece_of := _next_level(self._used(session_id, None), meta_every):
-            made.append(
-                self._made(session_id, piece_of, SummaryTrigger.COUNT, summarizer, by)
-            )
-        return tuple(made)
+            pieces = [_of_turns(some) for some in chunks(older, every)]
+        by_whom = _How(maker=summarizer, trigger=trigger, by=by)
+        return self._all_made(session_id, pieces, by_whom, meta_every)
 
     @write_verb
     def withdraw_summary(
@@ -189,6 +194,16 @@ class SummarizingStore(ReplayingStore):
         ordered = sorted(used.values(), key=lambda each: (each.level, each.first_turn))
         return tuple(ordered)
 
+    def _all_made(
+        self, session_id: str, pieces: Sequence[_Piece], how: _How, meta_every: int
+    ) -> tuple[Summary, ...]:
+        """Summarise *pieces*, then summaries, level by level, as long as that is due."""
+        made = [self._made(session_id, each, how) for each in pieces]
+        by_count = replace(how, trigger=SummaryTrigger.COUNT)
+        while piece := _next_level(self._used(session_id, None), meta_every):
+            made.append(self._made(session_id, piece, by_count))
+        return tuple(made)
+
     def _not_summarised(self, session_id: str, keep: int) -> list[Turn]:
         """Return the turns that no summary covers, but for the last ones."""
         turns = sorted(self.get_turns(session_id), key=lambda each: each.number)
@@ -232,20 +247,14 @@ class SummarizingStore(ReplayingStore):
         used = summaries_in_use(told)
         return {version: _summary(events[version]) for version in used}
 
-    def _made(
-        self,
-        session_id: str,
-        piece: _Piece,
-        trigger: SummaryTrigger,
-        summarizer: Summarizer | None,
-        by: Deed,
-    ) -> Summary:
-        maker: Summarizer = summarizer or Extractive()
+    def _made(self, session_id: str, piece: _Piece, how: _How) -> Summary:
+        assert how.trigger is not None, "what is summarised is due"
+        maker: Summarizer = how.maker or Extractive()
         must_keep = essentials(piece.lines)
         refused = None
         try:
             text = maker.summarize(piece.lines, must_keep)
-            if summarizer is not None:
+            if how.maker is not None:
                 refused = problem_with(text, piece.lines, must_keep)
         except SummarizerUnavailableError as error:
             text, refused = "", error.problem
@@ -258,10 +267,10 @@ class SummarizingStore(ReplayingStore):
             last_turn=piece.last_turn,
             sources=piece.sources,
             maker=maker.name,
-            trigger=trigger,
+            trigger=how.trigger,
             summary=text,
         )
-        added = self._append_summary(session_id, event, by, action="summarize")
+        added = self._append_summary(session_id, event, how.by, action="summarize")
         return _summary(added, refused)
 
     def _append_summary(
