@@ -8,7 +8,8 @@ import pytest
 
 from muniment import MemoryStore, Scope, Settings
 from muniment.domain.access import LEDGER as LEDGER_PLACE
-from muniment.domain.access import RIGHTS, VERBS, Act, Role
+from muniment.domain.access import RIGHTS, Role
+from muniment.domain.acts import VERBS, Act
 from muniment.errors import (
     AccessDeniedError,
     MunimentError,
@@ -16,7 +17,9 @@ from muniment.errors import (
     ReasonRequiredError,
     UnguardedVerbError,
     UnknownFactError,
+    UnknownSessionError,
     UnknownTransactionError,
+    UnknownTurnError,
 )
 from tests.access.matrix import (
     CALLS,
@@ -44,32 +47,12 @@ UNGUARDED = {
     "open",
     "place",
     "settings",
-    # Conversations, contexts and what is learned of them.
-    "add_turn",
-    "add_turns",
+    # What is written in a prompt, or told of it, cannot be cut down to what an agent reads.
     "build_context",
-    "count_lost_receipts",
-    "end_session",
-    "flush_receipts",
-    "get_config_as_of",
-    "get_facts_of_turn",
-    "get_receipts",
-    "get_session",
-    "get_source_turns",
-    "get_summaries",
-    "get_turn",
-    "get_turns",
-    "get_turns_before",
-    "get_uses",
-    "list_sessions",
-    "receipts_of",
-    "record_config",
-    "reproduce_badcase",
-    "start_session",
-    "summarize_session",
-    "turns_of",
     "why",
-    "withdraw_summary",
+    # By which what is kept of a subject is put into an export.
+    "receipts_of",
+    "turns_of",
 }
 """What belongs to whoever runs the store, and is offered to no principal."""
 
@@ -87,18 +70,19 @@ def outcome(store: MemoryStore, identity: str, name: str, made: Made) -> str:
         return REASONED
     except AccessDeniedError:
         return DENIED
-    except (OutOfReachError, UnknownFactError, UnknownTransactionError):
+    except UNSEEN:
         return HIDDEN
     return OK
 
 
-REFUSED = (
-    AccessDeniedError,
+UNSEEN = (
     OutOfReachError,
-    ReasonRequiredError,
     UnknownFactError,
+    UnknownSessionError,
     UnknownTransactionError,
+    UnknownTurnError,
 )
+REFUSED = (AccessDeniedError, ReasonRequiredError, *UNSEEN)
 
 
 def _call(store: MemoryStore, identity: str, verb: str, made: Made) -> None:
@@ -117,11 +101,15 @@ def _call(store: MemoryStore, identity: str, verb: str, made: Made) -> None:
 def target(store: MemoryStore, scope: Scope) -> Target:
     fact = store.remember("likes tea", scope=scope, session_id="chat-7")
     other = store.remember("drinks tea", scope=scope, category="taste")
+    begun = store.start_session(scope=scope)
+    turn = store.add_turn(begun.session_id, role="user", content="我喝茶")
     return Target(
         scope=scope,
         fact_id=fact.fact_id,
         other_fact_id=other.fact_id,
         tx_id=fact.tx_id,
+        session_id=begun.session_id,
+        turn_id=turn.turn_id,
         long_ago=other.recorded_at.isoformat(),
         store=store,
     )
