@@ -84,9 +84,7 @@ def content(rng: random.Random) -> dict[str, Any]:
     if rng.random() < 0.3:
         made["entities"] = [rng.choice(_WHAT + _WHAT_ZH)]
     if rng.random() < 0.4:
-        made["metadata"] = {
-            rng.choice(_KEYS): rng.choice(["en", "zh", True, 0.5, 3, None])
-        }
+        made["metadata"] = {rng.choice(_KEYS): rng.choice(["en", "zh", True, 0.5, 3, None])}
     if rng.random() < 0.1:
         made["claimed_at"] = rng.randrange(1_700_000_000, 1_800_000_000) * 1_000_000
     return made
@@ -113,9 +111,7 @@ def _sentence(rng: random.Random) -> str:
     if rng.random() < 0.4:
         parts = (_WHO_ZH, _DOES_ZH, _WHAT_ZH, _WHEN_ZH)
         return "".join(rng.choice(each) for each in parts)
-    return (
-        f"{rng.choice(_WHO)} {rng.choice(_DOES)} {rng.choice(_WHAT)}{rng.choice(_WHEN)}."
-    )
+    return f"{rng.choice(_WHO)} {rng.choice(_DOES)} {rng.choice(_WHAT)}{rng.choice(_WHEN)}."
 
 
 def trained() -> bytes:

@@ -15,6 +15,7 @@ from urllib.parse import quote
 import sqlalchemy as sa
 
 from muniment import migrations
+from muniment.archive.cold import ColdArchive
 from muniment.clock import Clock, system_clock
 from muniment.domain.time import BEGINNING, Instant
 from muniment.errors import (
@@ -26,6 +27,7 @@ from muniment.errors import (
 )
 from muniment.instants import to_instant
 from muniment.ledger import keys, tables
+from muniment.ledger.archiving_lock import LOCK_SUFFIX
 from muniment.ledger.database import connect, is_foreign, reading, sqlite_file, writing
 from muniment.ledger.keys import KeyRing
 from muniment.ledger.ledger import Ledger
@@ -41,10 +43,11 @@ from muniment.settings import Settings
 LEDGER_FILE = "ledger.db"
 VAULT_FILE = "vault.db"
 KEY_FILE = "key"
+ARCHIVE_DIRECTORY = "archive"
 VAULT_SCHEMA = "muniment_vault"
 
 _MEMORY = "memory://"
-_OURS = frozenset({LEDGER_FILE, VAULT_FILE, KEY_FILE})
+_OURS = frozenset({LEDGER_FILE, VAULT_FILE, KEY_FILE, ARCHIVE_DIRECTORY})
 
 ClockSource = Callable[[], datetime | Instant]
 """A clock for tests and demonstrations: gives aware datetimes, or instants."""
@@ -57,12 +60,14 @@ class OpenLedger:
 
     Attributes:
         place: The directory or URL, without a password.
+        archive: Where the archive is, if anybody said.
         leave: Called once the ledger is closed.
     """
 
     ledger: Ledger
     timeline: Timeline
     place: str
+    archive: str | None
     leave: Callable[[], object] | None = None
 
 
@@ -132,7 +137,9 @@ def _open(
     timeline = SqlTimeline(recorder)
     ledger = Ledger(recorder, vault, timeline, settings.ledger)
     timeline.bind(ledger.mapper)
-    return OpenLedger(ledger, timeline, _shown(settings.database_url))
+    archive = _archive_place(settings)
+    recorder.cold = ColdArchive(recorder, archive)
+    return OpenLedger(ledger, timeline, _shown(settings.database_url), archive)
 
 
 def _in_memory(settings: Settings, clock: ClockSource | None) -> OpenLedger:
@@ -146,7 +153,9 @@ def _in_memory(settings: Settings, clock: ClockSource | None) -> OpenLedger:
     ledger = Ledger(recorder, _vault(located, has_ledger=False), timeline, settings.ledger)
     timeline.bind(ledger.mapper)
     removed = weakref.finalize(ledger, shutil.rmtree, place, ignore_errors=True)
-    return OpenLedger(ledger, timeline, _MEMORY, leave=removed)
+    archive = settings.archive_url or str(place / ARCHIVE_DIRECTORY)
+    recorder.cold = ColdArchive(recorder, archive)
+    return OpenLedger(ledger, timeline, _MEMORY, archive, leave=removed)
 
 
 def _connected(url: str, settings: Settings, *, schema: str | None) -> sa.Engine:
@@ -194,7 +203,9 @@ def _ours(file: Path) -> frozenset[str]:
     """Return what a store that was being made when its process died may have left."""
     names = _OURS | {file.name}
     return names | {
-        f"{name}{end}" for name in names for end in ("-wal", "-shm", "-journal")
+        f"{name}{end}"
+        for name in names
+        for end in ("-wal", "-shm", "-journal", LOCK_SUFFIX)
     }
 
 
@@ -238,6 +249,13 @@ def _vault_place(settings: Settings) -> tuple[str, str | None]:
     if file is None:
         return settings.database_url, VAULT_SCHEMA
     return _url_of(file.parent / VAULT_FILE), None
+
+
+def _archive_place(settings: Settings) -> str | None:
+    if settings.archive_url is not None:
+        return settings.archive_url
+    file = sqlite_file(settings.database_url)
+    return None if file is None else str(file.parent / ARCHIVE_DIRECTORY)
 
 
 def _key_ring(settings: Settings, *, create: bool) -> KeyRing:

@@ -7,7 +7,7 @@ from typing import Self, Unpack
 
 from muniment.api import inputs
 from muniment.api.answers import Receipt, RollbackPlan
-from muniment.api.custody import CustodialStore
+from muniment.api.archival import ArchivalStore
 from muniment.api.fields import By
 from muniment.api.forgetting import Forgetter
 from muniment.api.opening import (
@@ -31,7 +31,7 @@ _ATTEMPTS = 10
 """How often a rollback that nobody has looked at is planned anew before it gives up."""
 
 
-class MemoryStore(CustodialStore):
+class MemoryStore(ArchivalStore):
     """
     What agents remember of people, at every moment it was remembered.
 
@@ -44,6 +44,7 @@ class MemoryStore(CustodialStore):
             opened.ledger, opened.timeline, content_limit=settings.content_limit
         )
         self._place = opened.place
+        self._archive_place = opened.archive
         self._leave = opened.leave
         self._settings = settings
 

@@ -32,6 +32,7 @@ Every error Muniment raises on purpose.
     - IdempotencyConflictError  the key was used for another request
     - PlanOutdatedError         the subject changed after the plan was made
     - RollbackConflictError     others wrote on top of what would go
+    - LedgerNotEmptyError       only an empty one can be restored
   + Forbidden                   the caller may not do this
   + Frozen                      writes to the subject are refused for now
     - SubjectFrozenError
@@ -43,12 +44,15 @@ Every error Muniment raises on purpose.
     - CommitUncertainError      the answer to a commit was lost
     - StoreClosedError
     - WitnessUnavailableError   a tree head could not be published
+    - ArchiveUnavailableError   the archive cannot be reached
   + Corruption                  stored data contradicts itself: stop, never retry
     - UnknownEventError         an event this version cannot read
     - NewerSchemaError          an event or a store written by a newer version
     - DamagedDatabaseError      a file the database cannot read
     - BrokenSealError           a payload that does not open under its key
     - VaultMismatchError        the vault belongs to another store
+    - DamagedArchiveError       a file of the archive was altered, or is gone
+    - IncompleteExportError     an export that would end short
     - TamperedError             what is stored is not what was recorded
     - ProjectionError           a projection does not follow from the ledger
 
@@ -69,10 +73,13 @@ from muniment.errors.categories import (
     Unavailable,
 )
 from muniment.errors.faults import (
+    ArchiveUnavailableError,
     BrokenSealError,
     CommitUncertainError,
+    DamagedArchiveError,
     DamagedDatabaseError,
     DatabaseUnavailableError,
+    IncompleteExportError,
     LedgerBusyError,
     NewerSchemaError,
     ProjectionError,
@@ -111,6 +118,7 @@ from muniment.errors.missing import (
 )
 from muniment.errors.refused import (
     IdempotencyConflictError,
+    LedgerNotEmptyError,
     PlanOutdatedError,
     RollbackConflictError,
     SubjectFrozenError,
@@ -120,12 +128,14 @@ from muniment.errors.refused import (
 
 
 __all__ = [
+    "ArchiveUnavailableError",
     "BrokenSealError",
     "CommitUncertainError",
     "ConfigurationError",
     "Conflict",
     "ContentTooLargeError",
     "Corruption",
+    "DamagedArchiveError",
     "DamagedDatabaseError",
     "DatabaseUnavailableError",
     "FactNotCurrentError",
@@ -135,6 +145,7 @@ __all__ = [
     "FutureAsOfError",
     "Held",
     "IdempotencyConflictError",
+    "IncompleteExportError",
     "InvalidCursorError",
     "InvalidInput",
     "InvalidPeriodError",
@@ -142,6 +153,7 @@ __all__ = [
     "InvalidTimeError",
     "InvalidValueError",
     "LedgerBusyError",
+    "LedgerNotEmptyError",
     "LoadError",
     "MissingKeyError",
     "MunimentError",

@@ -50,6 +50,14 @@ class RollbackConflictError(Conflict):
         )
 
 
+class LedgerNotEmptyError(Conflict):
+    """A ledger that is to be restored, or imported into, holds something already."""
+
+    def __init__(self, what: str, held: int) -> None:
+        self.what, self.held = what, held
+        super().__init__(f"{what} holds {held:,} events already; use an empty one")
+
+
 class SubjectFrozenError(Frozen):
     """Writes to the subject are refused until it is thawed."""
 

@@ -22,7 +22,7 @@ _local = threading.local()
 
 
 def compressed(plain: bytes) -> tuple[int, bytes]:
-    """Return *plain* made smaller and by which dictionary; by none where that is no gain."""
+    """Return *plain* made smaller, after the dictionary used; 0 where none is a gain."""
     if not plain:
         return 0, plain
     compressor: zstandard.ZstdCompressor | None = getattr(_local, "compressor", None)
@@ -66,7 +66,9 @@ def decompressed(dictionary: int, stored: bytes, *, place: str) -> bytes:
 
 def dictionary_bytes(dictionary: int) -> bytes:
     """Return a dictionary as it stands in its file."""
-    return files("muniment.ledger.dictionaries").joinpath(f"{dictionary}.zdict").read_bytes()
+    return (
+        files("muniment.ledger.dictionaries").joinpath(f"{dictionary}.zdict").read_bytes()
+    )
 
 
 def _size_of(stored: bytes) -> int:

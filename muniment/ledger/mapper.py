@@ -150,7 +150,7 @@ class SealingMapper(Mapper[str]):
         return payload.own_key(key, ciphertext, place=place)
 
     def origin_key(self, subject: Subject | None, row: TransactionRow) -> bytes | None:
-        """Return the key that opens the header of *row* alone; ``None`` where there is none."""
+        """Return the key that opens the header of *row* alone, where there is one."""
         mark, sealed = row.header[:1], row.header[1:]
         key = self._header_key_of(subject, mark)
         if key is None:

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from threading import RLock
 
 from eventsourcing.persistence import IntegrityError, Tracking
@@ -10,10 +11,18 @@ from eventsourcing.persistence import IntegrityError, Tracking
 from muniment.clock import Clock
 from muniment.domain.time import BEGINNING, Instant
 from muniment.ledger import merkle
+from muniment.ledger.cold import Segment, is_dropped
 from muniment.ledger.leaves import LeafHasher, digest_of
 from muniment.ledger.merkle import Tile, TreeStore
 from muniment.ledger.recorder import Append, LedgerRecorder, Present
-from muniment.ledger.records import SUBJECT, Head, SealedEvent, StampedEvent, TransactionRow
+from muniment.ledger.records import (
+    FACT,
+    SUBJECT,
+    Head,
+    SealedEvent,
+    StampedEvent,
+    TransactionRow,
+)
 
 
 class MemoryRecorder(LedgerRecorder):
@@ -34,6 +43,8 @@ class MemoryRecorder(LedgerRecorder):
         self._horizon = BEGINNING
         self._tree = _MemoryTree()
         self._tree_heads: dict[int, str] = {}
+        self._segments: list[Segment] = []
+        self._archiving = RLock()
         self.read_models: dict[str, object] = {}
 
     @contextmanager
@@ -65,19 +76,19 @@ class MemoryRecorder(LedgerRecorder):
         self, *, after: int = 0, until: int | None = None, limit: int
     ) -> Sequence[StampedEvent]:
         with self._lock:
-            return self._events[max(after, 0) : until][:limit]
+            return self.whole(self._events[max(after, 0) : until][:limit])
 
     def read_stream(self, stream: str) -> Sequence[StampedEvent]:
         with self._lock:
             found = [each for each in self._events if each.sealed.originator_id == stream]
-        return sorted(found, key=lambda each: each.sealed.originator_version)
+        return sorted(self.whole(found), key=lambda each: each.sealed.originator_version)
 
     def read_subject(
         self, subject_ref: str, *, after: int = 0, until: int | None = None
     ) -> Sequence[StampedEvent]:
         with self._lock:
             events = self._events[after:until]
-        return [each for each in events if each.sealed.subject_ref == subject_ref]
+        return self.whole([e for e in events if e.sealed.subject_ref == subject_ref])
 
     def transactions(
         self, *, first: int, last: int, subject_ref: str
@@ -120,6 +131,15 @@ class MemoryRecorder(LedgerRecorder):
     def max_tracking_id(self, application_name: str) -> int | None:
         with self._lock:
             return self._tracking.get(application_name)
+
+    def segments(self) -> Sequence[Segment]:
+        with self._lock:
+            return tuple(self._segments)
+
+    @contextmanager
+    def archiving(self) -> Iterator[None]:
+        with self._archiving:
+            yield
 
     def close(self) -> None:
         """Keep everything: another store in this process may be open on it."""
@@ -215,6 +235,20 @@ class _MemoryAppend:
         return next(
             (each for each in rows if each.idempotency_tag == idempotency_tag), None
         )
+
+    def add_segment(self, segment: Segment) -> None:
+        self._recorder._segments.append(segment)  # noqa: SLF001
+
+    def droppable(self, *, first: int, last: int) -> Sequence[int]:
+        events = self._recorder._events[first - 1 : last]  # noqa: SLF001
+        facts = [e for e in events if str(e.sealed.originator_id).startswith(FACT)]
+        return [each.position for each in facts if not is_dropped(each)]
+
+    def drop_payloads(self, positions: Sequence[int]) -> None:
+        events = self._recorder._events  # noqa: SLF001
+        for position in positions:
+            kept = events[position - 1]
+            events[position - 1] = replace(kept, sealed=replace(kept.sealed, state=b""))
 
     def subject_moved_at(self, subject_ref: str) -> int:
         events = self._recorder.read_subject(subject_ref)

@@ -21,7 +21,7 @@ _NONCE_BYTES = 12
 
 
 def seal(key: bytes, plain: bytes, *, place: bytes) -> bytes:
-    """Return *plain* under *key*, readable at *place* alone: dictionary, nonce, ciphertext."""
+    """Return *plain* under *key*, readable at *place* alone."""
     dictionary, small = compression.compressed(plain)
     nonce = sealing.new_nonce()
     bound = _bound(place, dictionary)
@@ -57,7 +57,7 @@ def packed(header: bytes, sealed: bytes) -> bytes:
 
 def unpacked(state: bytes, *, place: str) -> tuple[bytes, bytes, bool]:
     """
-    Return the header and the sealed part of a stored event, and if it is of the first format.
+    Return header and sealed part of a stored event; and if it is of the first format.
 
     Raises:
         BrokenSealError: If *state* is of no format there is.

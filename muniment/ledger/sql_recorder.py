@@ -8,7 +8,7 @@ visible in the order in which they were given out, and a reader never sees a gap
 
 import hashlib
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import psycopg
@@ -18,7 +18,9 @@ from eventsourcing.persistence import IntegrityError, Tracking
 from muniment.clock import Clock
 from muniment.domain.time import BEGINNING, Instant
 from muniment.ledger import statements, tables
+from muniment.ledger.archiving_lock import archiving
 from muniment.ledger.bulk import insert_rows
+from muniment.ledger.cold import Segment
 from muniment.ledger.database import StandingConnection, reading, transaction
 from muniment.ledger.leaves import LeafHasher, digest_of
 from muniment.ledger.merkle import TreeStore
@@ -61,7 +63,8 @@ class SqlRecorder(LedgerRecorder):
                     statements.LOCK.run(connection, lock_key=self._lock_key)
                 # A statement of its own: it sees what was committed by whoever held
                 # the lock before.
-                yield _SqlAppend(connection, self.ledger, self._present(connection))
+                present = self._present(connection)
+                yield _SqlAppend(connection, self.ledger, present, self.whole)
         except (sqlite3.IntegrityError, psycopg.IntegrityError) as error:
             raise IntegrityError(str(error)) from error
 
@@ -84,14 +87,14 @@ class SqlRecorder(LedgerRecorder):
             rows = statements.READ.rows(
                 connection, ledger=self.ledger, after=after, until=last
             )
-        return [stamped(row) for row in rows]
+        return self.whole([stamped(row) for row in rows])
 
     def read_stream(self, stream: str) -> Sequence[StampedEvent]:
         with reading(self.reading_engine) as connection:
             rows = statements.READ_STREAM.rows(
                 connection, ledger=self.ledger, stream=stream
             )
-        return [stamped(row) for row in rows]
+        return self.whole([stamped(row) for row in rows])
 
     def read_subject(
         self, subject_ref: str, *, after: int = 0, until: int | None = None
@@ -105,7 +108,7 @@ class SqlRecorder(LedgerRecorder):
                 after=after,
                 until=last,
             )
-        return [stamped(row) for row in rows]
+        return self.whole([stamped(row) for row in rows])
 
     def transactions(
         self, *, first: int, last: int, subject_ref: str
@@ -144,12 +147,24 @@ class SqlRecorder(LedgerRecorder):
             rows = statements.READ_WITH_LEAVES.rows(
                 connection, ledger=self.ledger, after=after, most=limit
             )
-        return [(stamped(row[:-1]), bytes(row[-1])) for row in rows]
+        events = self.whole([stamped(row[:-1]) for row in rows])
+        return [(each, bytes(row[-1])) for each, row in zip(events, rows, strict=True)]
 
     def tree_heads(self) -> Sequence[tuple[int, str]]:
         with reading(self.reading_engine) as connection:
             rows = statements.TREE_HEADS.rows(connection, ledger=self.ledger, least=0)
         return [(size, note) for size, note in rows]
+
+    def segments(self) -> Sequence[Segment]:
+        with reading(self.reading_engine) as connection:
+            rows = statements.SEGMENTS.rows(connection, ledger=self.ledger)
+        names = Segment.__dataclass_fields__
+        return [Segment(**dict(zip(names, row, strict=True))) for row in rows]
+
+    @contextmanager
+    def archiving(self) -> Iterator[None]:
+        with archiving(self.reading_engine, self.ledger):
+            yield
 
     def insert_tracking(self, tracking: Tracking) -> None:
         with self.appending() as append:
@@ -191,8 +206,15 @@ class SqlRecorder(LedgerRecorder):
 class _SqlAppend:
     """The ledger while its lock is held."""
 
-    def __init__(self, connection: sa.Connection, ledger: str, present: Present) -> None:
+    def __init__(
+        self,
+        connection: sa.Connection,
+        ledger: str,
+        present: Present,
+        whole: Callable[[Sequence[StampedEvent]], Sequence[StampedEvent]],
+    ) -> None:
         self.connection = connection
+        self._whole = whole
         self.head = present.head
         self._ledger = ledger
         self._hasher = LeafHasher(ledger)
@@ -254,13 +276,13 @@ class _SqlAppend:
         rows = statements.READ_STREAM.rows(
             self.connection, ledger=self._ledger, stream=stream
         )
-        return [stamped(row) for row in rows]
+        return self._whole([stamped(row) for row in rows])
 
     def read(self, *, first: int, last: int) -> Sequence[StampedEvent]:
         rows = statements.READ.rows(
             self.connection, ledger=self._ledger, after=first - 1, until=last
         )
-        return [stamped(row) for row in rows]
+        return self._whole([stamped(row) for row in rows])
 
     @property
     def tree(self) -> TreeStore:
@@ -273,6 +295,25 @@ class _SqlAppend:
     def add_tree_head(self, size: int, note: str) -> None:
         statements.NEW_TREE_HEAD.run(
             self.connection, ledger=self._ledger, size=size, made_at_us=self.now, note=note
+        )
+
+    def add_segment(self, segment: Segment) -> None:
+        values = {each: getattr(segment, each) for each in Segment.__dataclass_fields__}
+        statements.NEW_SEGMENT.run(self.connection, ledger=self._ledger, **values)
+
+    def droppable(self, *, first: int, last: int) -> Sequence[int]:
+        rows = statements.DROPPABLE.rows(
+            self.connection, ledger=self._ledger, first=first, last=last
+        )
+        return [int(position) for (position,) in rows]
+
+    def drop_payloads(self, positions: Sequence[int]) -> None:
+        statements.DROP_PAYLOAD.run_many(
+            self.connection,
+            [
+                {"this_ledger": self._ledger, "this_position": each, "nothing": b""}
+                for each in positions
+            ],
         )
 
     def find_request(self, idempotency_tag: bytes) -> TransactionRow | None:

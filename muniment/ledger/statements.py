@@ -4,6 +4,7 @@ import sqlalchemy as sa
 
 from muniment.ledger import tables
 from muniment.ledger.prepared import Prepared
+from muniment.ledger.records import FACT
 
 
 _tx, _event = tables.transaction.c, tables.event.c
@@ -204,4 +205,31 @@ TRANSACTIONS_AFTER = Prepared(
     .where(_tx.ledger == _LEDGER, _tx.tx_id > sa.bindparam("after", type_=sa.BigInteger))
     .order_by(_tx.tx_id)
     .limit(sa.bindparam("most", type_=sa.BigInteger))
+)
+_segment = tables.segment.c
+NEW_SEGMENT = Prepared(sa.insert(tables.segment))
+SEGMENTS = Prepared(
+    sa.select(*(each for each in tables.segment.columns if each.name != "ledger"))
+    .where(_segment.ledger == _LEDGER)
+    .order_by(_segment.first_tx)
+)
+DROPPABLE = Prepared(
+    sa.select(_event.position)
+    .where(
+        _event.ledger == _LEDGER,
+        _event.position >= sa.bindparam("first", type_=sa.BigInteger),
+        _event.position <= sa.bindparam("last", type_=sa.BigInteger),
+        _event.stream >= sa.literal_column(f"'{FACT}'"),
+        _event.stream < sa.literal_column(f"'{FACT}~'"),
+        sa.func.length(_event.state) > sa.literal_column("0"),
+    )
+    .order_by(_event.position)
+)
+DROP_PAYLOAD = Prepared(
+    sa.update(tables.event)
+    .where(
+        _event.ledger == sa.bindparam("this_ledger", type_=sa.Text),
+        _event.position == sa.bindparam("this_position", type_=sa.BigInteger),
+    )
+    .values(state=sa.bindparam("nothing", type_=sa.LargeBinary))
 )

@@ -1,6 +1,7 @@
 """The timeline in SQL: one row for each rectangle, applied with the events themselves."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 import sqlalchemy as sa
 
@@ -74,7 +75,7 @@ class SqlTimeline:
             values["category"] = query.category
         with reading(self._recorder.reading_engine) as connection:
             rows = statement.rows(connection, **values)
-        return [_believed(row) for row in rows]
+        return self._believed(rows)
 
     def of_fact(self, fact_id: str, as_of: AsOf) -> Believed | None:
         with reading(self._recorder.reading_engine) as connection:
@@ -85,7 +86,7 @@ class SqlTimeline:
                 recorded_at=as_of.recorded_at,
                 valid_at=as_of.valid_at,
             )
-        return None if row is None else _believed(row)
+        return None if row is None else self._believed([row])[0]
 
     def repeats(
         self,
@@ -110,6 +111,13 @@ class SqlTimeline:
         for tag, fact_id in rows:
             found.setdefault(bytes(tag), []).append(fact_id)
         return found
+
+    def needed(
+        self, connection: sa.Connection | None, *, first: int, last: int
+    ) -> AbstractSet[int]:
+        assert connection is not None, "asked within a transaction"
+        rows = _NEEDED.rows(connection, ledger=self._ledger, first=first, last=last)
+        return {int(position) for (position,) in rows}
 
     def rows(self) -> Iterator[BeliefRow]:
         with reading(self._recorder.reading_engine) as connection:
@@ -164,8 +172,16 @@ class SqlTimeline:
             if stream[0].sealed.subject_ref in erased:
                 continue
             subject = self._mapper.subject(stream[0].sealed.subject_ref)
-            recorded = self._mapper.opened(stream, subject)
+            recorded = self._mapper.opened(self._recorder.whole(stream), subject)
             yield rows_of(recorded)
+
+    def _believed(self, rows: Sequence[Row]) -> list[Believed]:
+        """Return the rectangles of *rows*, each with the event that said it."""
+        said = self._recorder.whole([stamped(each[16:]) for each in rows])
+        return [
+            Believed(row=_row(each[:16]), said=event)
+            for each, event in zip(rows, said, strict=True)
+        ]
 
 
 def _fact_streams(
@@ -260,10 +276,6 @@ def _row(values: Row) -> BeliefRow:
     )
 
 
-def _believed(values: Row) -> Believed:
-    return Believed(row=_row(values[:16]), said=stamped(values[16:]))
-
-
 _c, _e = tables.belief.c, ledger_tables.event.c
 
 
@@ -321,6 +333,21 @@ _ALL_ROWS = Prepared(
     sa.select(*_ROW_COLUMNS)
     .where(_c.ledger == _text("ledger"))
     .order_by(_c.fact_id, _c.recorded_from_us, _c.valid_from_us)
+)
+_NEEDED = Prepared(
+    sa.select(_c.position)
+    .join_from(
+        ledger_tables.event,
+        tables.belief,
+        # By fact, for which there is an index, and not by position.
+        _SAID & (_c.fact_id == sa.func.substr(_e.stream, len(FACT) + 1)),
+    )
+    .where(
+        _e.ledger == _text("ledger"),
+        _c.recorded_to_us == sa.literal_column(str(FOREVER)),
+        _e.position >= _int("first"),
+        _e.position <= _int("last"),
+    )
 )
 _DELETE_ALL = Prepared(sa.delete(tables.belief).where(_c.ledger == _text("ledger")))
 _BLANK = Prepared(
