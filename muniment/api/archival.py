@@ -1,19 +1,25 @@
 """The archive of a store: what is old, written for good; and what leaves the database."""
 
 from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from muniment.api import inputs
 from muniment.api.custody import CustodialStore
+from muniment.api.forgetting import Forgetter
+from muniment.api.lookup import Lookup
+from muniment.api.opening import archive_place, open_ledger, settings_for
 from muniment.api.verbs import verb
 from muniment.archive.cold import named
 from muniment.domain.time import Instant
-from muniment.errors import InvalidValueError
+from muniment.errors import InvalidValueError, StoreNotFoundError
 from muniment.instants import Time
+from muniment.settings import Settings
 
 
 if TYPE_CHECKING:
-    from muniment.archive.archiver import Archived, Archiver, ArchivePlan, Progress
+    from muniment.archive.archiver import Archived, ArchivePlan, Archiver, Progress
+    from muniment.archive.restoring import Restored
 
 
 class ArchivalStore(CustodialStore):
@@ -77,6 +83,32 @@ class ArchivalStore(CustodialStore):
         """
         return self._archiver().prune(self._lookup.timeline, progress=progress or _silent)
 
+    @classmethod
+    def rebuild_from_archive(
+        cls,
+        target: Settings | Path | str | None = None,
+        *,
+        progress: "Progress | None" = None,
+    ) -> "Restored":
+        """
+        Make the ledger of a store anew from its archive; the vault and its key are there.
+
+        Every answer, position and proof is what it was, as far as the archive reaches.
+        What was erased after it was archived is erased again. A run that was interrupted
+        goes on.
+
+        Args:
+            target: As of `open`.
+            progress: Told how many events of how many are there.
+
+        Raises:
+            StoreNotFoundError: If there is no archive.
+            LedgerNotEmptyError: If the ledger holds what the archive did not give it.
+            DamagedArchiveError: If a file of the archive is not what it was.
+            VaultMismatchError: If the vault is gone, another, or older than the archive.
+        """
+        return rebuilt(settings_for(target), progress=progress)
+
     def _archiver(self) -> "Archiver":
         # Imported here: a store that is not archived needs no Arrow.
         from muniment.archive.archiver import Archiver  # noqa: PLC0415
@@ -91,9 +123,28 @@ class ArchivalStore(CustodialStore):
         if older_than is None:
             given = inputs.time_or_none(until)
             return now if given is None else min(given, now)
-        if not isinstance(older_than, timedelta) or older_than < timedelta(0):
+        if older_than < timedelta(0):
             raise InvalidValueError("older_than", older_than, "a timedelta, not negative")
         return Instant(now - older_than // timedelta(microseconds=1))
+
+
+def rebuilt(settings: Settings, *, progress: "Progress | None") -> "Restored":
+    """Make a ledger anew from its archive; see `MemoryStore.rebuild_from_archive`."""
+    from muniment.archive.restoring import Restorer  # noqa: PLC0415 - as above
+    from muniment.archive.shelf import shelf_at  # noqa: PLC0415 - as above
+
+    place = named(archive_place(settings))
+    shelf = shelf_at(place)
+    if not shelf.names(f"manifests/ledger={settings.ledger}"):
+        raise StoreNotFoundError(place)
+    opened = open_ledger(settings, clock=None, create=True, with_vault=True)
+    try:
+        found = Restorer(opened.ledger, shelf).run(progress=progress or _silent)
+        opened.timeline.rebuild()
+        Forgetter(Lookup(opened.ledger, opened.timeline)).resume()
+    finally:
+        opened.ledger.close()
+    return found
 
 
 def _silent(_done: int, _of: int) -> None:

@@ -89,7 +89,11 @@ def settings_for(target: Settings | Path | str | None) -> Settings:
 
 
 def open_ledger(
-    settings: Settings, *, clock: ClockSource | None, create: bool
+    settings: Settings,
+    *,
+    clock: ClockSource | None,
+    create: bool,
+    with_vault: bool = False,
 ) -> OpenLedger:
     """
     Open the ledger that *settings* names.
@@ -98,6 +102,7 @@ def open_ledger(
         settings: Where it is.
         clock: Instead of the machine's or the database server's clock.
         create: Make it if there is none.
+        with_vault: Make only the ledger, for a vault that is there.
 
     Raises:
         StoreNotFoundError: If there is none, and none is to be made.
@@ -110,13 +115,18 @@ def open_ledger(
         return _in_memory(settings, clock)
     _check_place(settings.database_url, create=create)
     with ExitStack() as undone:
-        opened = _open(settings, clock, create=create, undone=undone)
+        opened = _open(settings, clock, create=create, with_vault=with_vault, undone=undone)
         undone.pop_all()
         return opened
 
 
 def _open(
-    settings: Settings, clock: ClockSource | None, *, create: bool, undone: ExitStack
+    settings: Settings,
+    clock: ClockSource | None,
+    *,
+    create: bool,
+    with_vault: bool,
+    undone: ExitStack,
 ) -> OpenLedger:
     """Open what *settings* names; *undone* lets go of it again if that fails."""
     engine = _connected(settings.database_url, settings, schema=None)
@@ -125,7 +135,7 @@ def _open(
     if not is_made and not create:
         raise StoreNotFoundError(_shown(settings.database_url))
     migrations.upgrade(engine, "ledger", lock_timeout=settings.lock_timeout)
-    vault = _vault(settings, has_ledger=_has_ledger(engine))
+    vault = _vault(settings, has_ledger=with_vault or _has_ledger(engine))
     undone.callback(vault.close)
     source = _clock(clock)
     if source is None and engine.dialect.name == "sqlite":
@@ -137,7 +147,7 @@ def _open(
     timeline = SqlTimeline(recorder)
     ledger = Ledger(recorder, vault, timeline, settings.ledger)
     timeline.bind(ledger.mapper)
-    archive = _archive_place(settings)
+    archive = archive_place(settings)
     recorder.cold = ColdArchive(recorder, archive)
     return OpenLedger(ledger, timeline, _shown(settings.database_url), archive)
 
@@ -251,7 +261,8 @@ def _vault_place(settings: Settings) -> tuple[str, str | None]:
     return _url_of(file.parent / VAULT_FILE), None
 
 
-def _archive_place(settings: Settings) -> str | None:
+def archive_place(settings: Settings) -> str | None:
+    """Return where the archive of a store is, if anybody said."""
     if settings.archive_url is not None:
         return settings.archive_url
     file = sqlite_file(settings.database_url)

@@ -41,6 +41,7 @@ _KINDS: dict[type[Event], str] = {
     events.HoldReleased: "subject.hold_released",
     events.RedactionDeferred: "subject.redaction_deferred",
     events.ErasureDeferred: "subject.erasure_deferred",
+    events.SubjectDisclosed: "subject.disclosed",
     events.SubjectErased: "subject.erased",
 }
 _SCHEMAS: dict[str, int] = dict.fromkeys(_KINDS.values(), 1)
