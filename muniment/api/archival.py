@@ -1,16 +1,19 @@
 """The archive of a store: what is old, written for good; and what leaves the database."""
 
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Unpack
 
 from muniment.api import inputs
 from muniment.api.custody import CustodialStore
+from muniment.api.fields import By, Who
 from muniment.api.forgetting import Forgetter
 from muniment.api.lookup import Lookup
 from muniment.api.opening import archive_place, open_ledger, settings_for
-from muniment.api.verbs import verb
+from muniment.api.verbs import verb, write_verb
 from muniment.archive.cold import named
+from muniment.domain.scope import Scope
 from muniment.domain.time import Instant
 from muniment.errors import InvalidValueError, StoreNotFoundError
 from muniment.instants import Time
@@ -18,12 +21,25 @@ from muniment.settings import Settings
 
 
 if TYPE_CHECKING:
+    from muniment.api.exporting import Export
+    from muniment.api.giving import Evidence
+    from muniment.api.importing import Imported
     from muniment.archive.archiver import Archived, ArchivePlan, Archiver, Progress
+    from muniment.archive.package import Source
+    from muniment.archive.portable import Document
     from muniment.archive.restoring import Restored
 
 
 class ArchivalStore(CustodialStore):
-    """A store whose past can be kept outside of its database."""
+    """
+    A store whose past can be kept outside of its database, and shown to others.
+
+    Attributes:
+        sources: What else is kept of subjects, to be given out with their memory.
+    """
+
+    sources: "tuple[Source, ...]" = ()
+    _content_limit: int
 
     @verb
     def plan_archive(
@@ -108,6 +124,109 @@ class ArchivalStore(CustodialStore):
             VaultMismatchError: If the vault is gone, another, or older than the archive.
         """
         return rebuilt(settings_for(target), progress=progress)
+
+    @write_verb
+    def export_evidence(
+        self,
+        file: Path | str,
+        *,
+        matter: str,
+        reason: str,
+        user_id: str | None = None,
+        scope: Scope | None = None,
+        start: Time | None = None,
+        end: Time | None = None,
+        points: Sequence[Time | tuple[Time, Time | None]] = (),
+        third_parties: Sequence[str] = (),
+        **who: Unpack[Who],
+    ) -> "Evidence":
+        """
+        Write a package of evidence that anyone can check without this store.
+
+        That it is made is recorded with its reason before anything is given out.
+
+        Args:
+            file: Where the zip file is written; not there yet.
+            matter: What it is for.
+            reason: Why it is made.
+            user_id: Whose memory; or *scope*.
+            scope: Whose memory; or *user_id*.
+            start: Recorded at or after; from the beginning if left out.
+            end: Recorded before; up to now if left out.
+            points: When what was known is worked out: recorded times, or pairs of a
+                recorded time and the time it is about.
+            third_parties: Names that are replaced by tokens wherever they stand.
+            who: See `Who`.
+
+        Raises:
+            InvalidValueError: If *file* is there already.
+            FutureAsOfError: If a time has not come.
+        """
+        from muniment.api.evidencing import Asked, EvidenceMaker  # noqa: PLC0415 - as below
+        from muniment.api.giving import given_out, point_of  # noqa: PLC0415 - as below
+
+        asked = Asked(
+            scope=inputs.scope_of(user_id, scope),
+            start=inputs.time_or_none(start),
+            end=inputs.time_or_none(end),
+            as_of=tuple(point_of(each) for each in points),
+            matter=inputs.name("matter", matter),
+            third_parties=inputs.names("third_parties", third_parties),
+        )
+        origin = inputs.origin({**who, "reason": inputs.reason(reason)})
+        maker = EvidenceMaker(self._lookup, asked, self.sources)
+        return given_out(Path(file), lambda: maker.make(origin))
+
+    @write_verb
+    def export(
+        self,
+        *,
+        user_id: str | None = None,
+        scope: Scope | None = None,
+        matter: str = "subject access",
+        **by: Unpack[By],
+    ) -> "Export":
+        """
+        Return everything about a subject: for itself, or to go elsewhere.
+
+        Args:
+            user_id: Whose memory; or *scope*.
+            scope: Whose memory; or *user_id*.
+            matter: What it is for; that it was given out is recorded.
+            by: See `By`.
+
+        Raises:
+            IncompleteExportError: If what was read is not all there is.
+        """
+        from muniment.api.exporting import Exporter  # noqa: PLC0415 - as below
+
+        whose = inputs.scope_of(user_id, scope)
+        named = inputs.name("matter", matter)
+        exporter = Exporter(self._lookup, self.sources)
+        return exporter.export(whose, matter=named, origin=inputs.origin(by))
+
+    @write_verb
+    def import_export(
+        self, document: "Document | Mapping[str, Any] | Path | str | bytes"
+    ) -> "Imported":
+        """
+        Record what an export of another store holds.
+
+        Ids, valid times, provenance and the order of history are kept; recorded times are
+        this ledger's own, and those of the other are kept as ``claimed_at``. What was
+        imported already is left alone, so a second import adds nothing.
+
+        Args:
+            document: An export, its JSON, or the file it is in.
+
+        Raises:
+            InvalidValueError: If it is no whole export.
+            LedgerNotEmptyError: If the subject has a memory here already.
+        """
+        from muniment.api.importing import Importer, read_document  # noqa: PLC0415 - as below
+
+        importer = Importer(self._ledger, content_limit=self._content_limit)
+        return importer.run(read_document(document))
 
     def _archiver(self) -> "Archiver":
         # Imported here: a store that is not archived needs no Arrow.

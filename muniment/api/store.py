@@ -45,6 +45,7 @@ class MemoryStore(ArchivalStore):
         )
         self._place = opened.place
         self._archive_place = opened.archive
+        self._content_limit = settings.content_limit
         self._leave = opened.leave
         self._settings = settings
 

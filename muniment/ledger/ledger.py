@@ -327,7 +327,7 @@ class Ledger:
     def _earlier(self, append: Append, request: Request) -> Committed | None:
         """Return what an earlier request with the same idempotency key did."""
         key = request.origin.idempotency_key
-        row = append.find_request(self._idempotency_tag(key)) if key else None
+        row = append.find_request(self.idempotency_tag(key)) if key else None
         if key is None or row is None:
             return None
         if row.request_tag != self._request_tag(request):
@@ -356,14 +356,15 @@ class Ledger:
             last_position=head.position + count,
             action=request.action,
             subject_ref=transaction.subject.ref,
-            idempotency_tag=self._idempotency_tag(key) if key else None,
+            idempotency_tag=self.idempotency_tag(key) if key else None,
             request_tag=self._request_tag(request) if key else None,
             header=self.mapper.sealed_header(
                 None if transaction.erases else transaction.subject, tx_id, request.origin
             ),
         )
 
-    def _idempotency_tag(self, key: str) -> bytes:
+    def idempotency_tag(self, key: str) -> bytes:
+        """Return the digest by which a transaction is found by its idempotency key."""
         return sealing.tag(self._request_key, codec.canonical(["key", key]))
 
     def _request_tag(self, request: Request) -> bytes:

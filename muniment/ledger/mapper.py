@@ -1,7 +1,7 @@
 """From domain events to sealed, stored ones and back: the library's mapper, per stream."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 import msgspec
@@ -35,6 +35,23 @@ class OpenedEvent:
     originator_id: str
     originator_version: int
     event: Event
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """
+    One event taken apart, for somebody outside.
+
+    Attributes:
+        header: What stays readable, JSON.
+        content: What was sealed, JSON or empty; ``None`` once its key is destroyed.
+        key: Opens this event alone; ``None`` where there is none, or where only the key
+            of its whole stream does.
+    """
+
+    header: bytes
+    content: bytes | None
+    key: bytes | None = field(repr=False)
 
 
 class SealingMapper(Mapper[str]):
@@ -137,17 +154,23 @@ class SealingMapper(Mapper[str]):
             plain = payload.unseal(key, sealed, place=place, shown=place.decode())
         return msgspec.json.decode(plain, type=Origin)
 
-    def event_key(self, event: StampedEvent, subject: Subject | None) -> bytes | None:
-        """Return the key that opens *event* alone; ``None`` where there is none."""
+    def shown(self, event: StampedEvent, subject: Subject | None) -> Shown:
+        """Return the parts of *event*, with the key that opens it and no other."""
         sealed = event.sealed
         stream, version = str(sealed.originator_id), sealed.originator_version
-        header, ciphertext, is_first = payload.unpacked(sealed.state, place=stream)
+        where = f"{stream} version {version}"
+        header, ciphertext, is_first = payload.unpacked(sealed.state, place=where)
         keys = self._vault.keys(subject, [sealed.key_id]) if subject else {}
         key = keys.get(sealed.key_id)
-        if key is None or is_first:
-            return None
+        if key is None:
+            return Shown(header=header, content=None, key=None)
         place = self._place(stream, version, sealed.topic, header)
-        return payload.own_key(key, ciphertext, place=place)
+        if is_first:
+            plain = sealing.unseal(key, ciphertext, place=place, shown=where)
+            return Shown(header=header, content=plain, key=None)
+        plain = payload.unseal(key, ciphertext, place=place, shown=where)
+        own = payload.own_key(key, ciphertext, place=place)
+        return Shown(header=header, content=plain, key=own)
 
     def origin_key(self, subject: Subject | None, row: TransactionRow) -> bytes | None:
         """Return the key that opens the header of *row* alone, where there is one."""

@@ -1,0 +1,281 @@
+"""Everything about one subject, given to whoever may ask for it."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from importlib.metadata import version
+from typing import Any
+
+import msgspec
+
+from muniment.api import showing
+from muniment.api.answers import FactVersion
+from muniment.api.disclosing import disclose
+from muniment.api.lookup import Lookup
+from muniment.api.shapes import shaped
+from muniment.api.summary import page, section
+from muniment.archive.package import Source
+from muniment.archive.portable import (
+    FORMAT,
+    About,
+    Counts,
+    Document,
+    Done,
+    PortableFact,
+    Stored,
+    Version,
+)
+from muniment.domain.events import FactAsserted, FactRevised
+from muniment.domain.scope import Scope
+from muniment.domain.time import FOREVER, Instant
+from muniment.errors import IncompleteExportError
+from muniment.instants import moment, to_text
+from muniment.ledger.codec import kind_of
+from muniment.ledger.records import Origin, RecordedEvent, StampedEvent
+from muniment.ledger.vault import Subject
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Export:
+    """
+    Everything about one subject.
+
+    Attributes:
+        export_id: Names the copy; the ledger says that it was made.
+        scope: Whose memory it is.
+        position: Of the last event that is in it.
+        document: All of it, by the published JSON Schema.
+    """
+
+    export_id: str
+    scope: Scope
+    position: int
+    document: Document = field(repr=False)
+
+    def json(self) -> str:
+        """Return it as JSON."""
+        shape = msgspec.to_builtins(self.document)
+        return json.dumps(shape, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
+
+    def html(self) -> str:
+        """Return it as a page to read and to print."""
+        return _page(self.document).decode()
+
+
+class Exporter:
+    """Makes exports."""
+
+    def __init__(self, lookup: Lookup, sources: Sequence[Source] = ()) -> None:
+        self._lookup = lookup
+        self._ledger = lookup.ledger
+        self._sources = sources
+
+    def export(self, scope: Scope, *, matter: str, origin: Origin) -> Export:
+        """Record that everything is given out, then return it, whole or not at all."""
+        made = disclose(self._ledger, scope, form="export", matter=matter, origin=origin)
+        subject, last = made.committed.subject, made.committed.position
+        stamped = self._ledger.recorder.read_subject(subject.ref, until=last)
+        events = self._ledger.mapper.opened(stamped, subject)
+        self._reconcile(stamped, last)
+        stored = {each.position: self._stored(each, subject) for each in stamped}
+        facts = [
+            self._fact(fact_id, of_fact, subject, stored)
+            for fact_id, of_fact in showing.by_fact(events).items()
+        ]
+        done = self._done(subject, events)
+        about = [_about(each, stored) for each in events if not each.fact_id]
+        others = {each.name: self._others(each, subject) for each in self._sources}
+        document = Document(
+            format=FORMAT,
+            export_id=made.disclosure_id,
+            made_at=_text(moment(made.committed.recorded_at)),
+            software=f"muniment {version('muniment')}",
+            ledger=self._ledger.name,
+            origin=self._ledger.origin,
+            scope=str(scope),
+            subject_ref=subject.ref,
+            position=last,
+            counts=Counts(
+                facts=len(facts),
+                versions=sum(len(each.versions) for each in facts),
+                transactions=len(done),
+                about=len(about),
+                others={name: len(lines) for name, lines in others.items()},
+            ),
+            facts=facts,
+            transactions=done,
+            about=about,
+            others=others,
+        )
+        counted = document.counts.versions + document.counts.about
+        if counted != len(stamped):
+            raise IncompleteExportError("events", len(stamped), counted)
+        return Export(
+            export_id=made.disclosure_id, scope=scope, position=last, document=document
+        )
+
+    def _reconcile(self, stamped: Sequence[StampedEvent], last: int) -> None:
+        """Compare what was read by subject with every stream, which is found by name."""
+        read: dict[str, int] = {}
+        for each in stamped:
+            stream = str(each.sealed.originator_id)
+            read[stream] = read.get(stream, 0) + 1
+            if each.sealed.originator_version != read[stream]:
+                raise IncompleteExportError(
+                    f"events of {stream}", each.sealed.originator_version, read[stream]
+                )
+        for stream, found in read.items():
+            held = self._ledger.recorder.read_stream(stream)
+            expected = sum(each.position <= last for each in held)
+            if found != expected:
+                raise IncompleteExportError(f"events of {stream}", expected, found)
+
+    def _stored(self, event: StampedEvent, subject: Subject) -> Stored:
+        shown = self._ledger.mapper.shown(event, subject)
+        content = json.loads(shown.content or b"{}") if shown.content is not None else None
+        return Stored(
+            topic=event.sealed.topic, header=json.loads(shown.header), content=content
+        )
+
+    def _fact(
+        self,
+        fact_id: str,
+        events: Sequence[RecordedEvent],
+        subject: Subject,
+        stored: dict[int, Stored],
+    ) -> PortableFact:
+        versions = self._lookup.versions(subject, events)
+        now = self._lookup.now()
+        return PortableFact(
+            fact_id=fact_id,
+            current=self._lookup.content_in_use(fact_id, now),
+            versions=[
+                _version(shown, event, stored[event.position])
+                for shown, event in zip(versions, events, strict=True)
+            ],
+        )
+
+    def _done(self, subject: Subject, events: Sequence[RecordedEvent]) -> list[Done]:
+        origins = self._ledger.origins(subject, events)
+        expected = {each.tx_id for each in events}
+        if origins.keys() != expected:
+            raise IncompleteExportError("transactions", len(expected), len(origins))
+        return [
+            Done(
+                tx_id=tx_id,
+                recorded_at=_text(moment(row.recorded_at)),
+                action=row.action,
+                actor=origin.actor,
+                reason=origin.reason,
+                trigger=origin.trigger,
+                session_id=origin.session_id,
+                source_turns=list(origin.source_turns),
+                claimed_at=None
+                if origin.claimed_at is None
+                else _text(moment(origin.claimed_at)),
+            )
+            for tx_id, (row, origin) in sorted(origins.items())
+        ]
+
+    def _others(self, source: Source, subject: Subject) -> list[dict[str, Any]]:
+        lines: Iterable[Any] = source.lines(subject, start=Instant(0), end=FOREVER)
+        found: list[Any] = [shaped(each) for each in lines]
+        return found
+
+
+def _version(shown: FactVersion, recorded: RecordedEvent, stored: Stored) -> Version:
+    event = recorded.event
+    content = event.content if isinstance(event, FactAsserted | FactRevised) else None
+    return Version(
+        version=shown.version,
+        kind=shown.kind,
+        content=shown.content,
+        valid_from=to_text(shown.valid_from),
+        valid_to=to_text(shown.valid_to),
+        recorded_at=_text(shown.recorded_at),
+        position=shown.position,
+        tx_id=shown.tx_id,
+        source=shown.source,
+        confidence=shown.confidence,
+        entities=list(content.evidence.entities) if content else [],
+        metadata=dict(shown.metadata),
+        claimed_at=to_text(shown.claimed_at),
+        stored=stored,
+    )
+
+
+def _about(event: RecordedEvent, stored: dict[int, Stored]) -> About:
+    kept = stored[event.position]
+    name, _ = kind_of(kept.topic, place=event.stream)
+    return About(
+        kind=name.partition(".")[2],
+        version=event.version,
+        recorded_at=_text(moment(event.recorded_at)),
+        position=event.position,
+        tx_id=event.tx_id,
+        stored=kept,
+    )
+
+
+def _text(at: datetime) -> str:
+    text = to_text(at)
+    assert text is not None, "a moment has a text"
+    return text
+
+
+def _page(document: Document) -> bytes:
+    by_tx = {each.tx_id: each for each in document.transactions}
+    about = [
+        ("Whose memory", document.scope),
+        ("Made", document.made_at),
+        ("Ledger", f"{document.ledger}, up to position {document.position:,}"),
+        ("Facts", f"{document.counts.facts:,} in {document.counts.versions:,} versions"),
+    ]
+    sections = [section("What this is", ("", ""), about)]
+    sections.append(
+        section(
+            "What is remembered now",
+            ("Says",),
+            [(each.current,) for each in document.facts if each.current is not None],
+        )
+    )
+    sections.append(
+        section(
+            "Everything that was ever recorded",
+            ("Recorded", "What happened", "Says", "Holds from", "Holds to", "By", "Why"),
+            [
+                (
+                    each.recorded_at,
+                    each.kind,
+                    each.content or ("" if each.stored.content is not None else None),
+                    each.valid_from or "",
+                    each.valid_to or "",
+                    by_tx[each.tx_id].actor or "",
+                    by_tx[each.tx_id].reason or "",
+                )
+                for fact in document.facts
+                for each in fact.versions
+            ],
+        )
+    )
+    sections.append(
+        section(
+            "Holds, requests and copies given out",
+            ("Recorded", "What", "By", "Why"),
+            [
+                (
+                    each.recorded_at,
+                    each.kind.replace("_", " "),
+                    by_tx[each.tx_id].actor or "",
+                    by_tx[each.tx_id].reason or "",
+                )
+                for each in document.about
+            ],
+        )
+    )
+    sections += [
+        section(name, ("",), [(json.dumps(e, ensure_ascii=False),) for e in lines])
+        for name, lines in document.others.items()
+    ]
+    return page(f"Everything remembered of {document.scope}", sections)
