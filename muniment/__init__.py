@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         StoreReport,
     )
     from muniment.api.custody import Hold, Verification
+    from muniment.api.found import LegRank, SearchHit, SearchHits
     from muniment.api.retaining import Retirement
     from muniment.api.rollbacks import Cause
     from muniment.api.store import MemoryStore
@@ -47,11 +48,14 @@ else:
         "ErasurePlan": "muniment.api.certificates",
         "ErasureStatus": "muniment.api.certificates",
         "Hold": "muniment.api.custody",
+        "LegRank": "muniment.api.found",
         "MemoryStore": "muniment.api.store",
         "MunimentError": "muniment.errors",
         "RetentionRule": "muniment.domain.policy",
         "Retirement": "muniment.api.retaining",
         "Scope": "muniment.domain.scope",
+        "SearchHit": "muniment.api.found",
+        "SearchHits": "muniment.api.found",
         "Settings": "muniment.settings",
         "StoreReport": "muniment.api.certificates",
         "Verification": "muniment.api.custody",
@@ -79,6 +83,7 @@ __all__ = [
     "FactHistory",
     "FactVersion",
     "Hold",
+    "LegRank",
     "MemoryDiff",
     "MemorySnapshot",
     "MemoryStore",
@@ -91,6 +96,8 @@ __all__ = [
     "Retirement",
     "RollbackPlan",
     "Scope",
+    "SearchHit",
+    "SearchHits",
     "Settings",
     "SkippedFact",
     "StoreReport",

@@ -1,9 +1,9 @@
 """Configuration: from arguments, or from ``MUNIMENT_*`` in the environment."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import Field, PositiveFloat, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from muniment.errors import ConfigurationError
@@ -29,6 +29,26 @@ class Settings(BaseSettings):
         archive_url: Where the archive lives: a directory, or a URL such as
             ``s3://bucket/path``. By default the directory ``archive`` beside an SQLite
             ledger; without one, on PostgreSQL, nothing can be archived.
+        qdrant_url: A Qdrant server for the current facts; by default they are held by
+            Qdrant in this process, in the directory of the store.
+        qdrant_api_key: What the Qdrant server wants to see.
+        qdrant_timeout: Seconds it may take to answer.
+        upkeep: Whether a store that is searched keeps its current facts up to date by a
+            thread of its own.
+        embedder: Who turns texts into vectors: ``local``, ``openai`` (any server that
+            answers ``/v1/embeddings`` as OpenAI's does), ``hashing`` (for tests),
+            ``none``, or ``auto``: local if its package is installed.
+        embedding_base_url: Of the embedding server, up to and including ``/v1``.
+        embedding_model: As that server names it.
+        embedding_query_model: Its name for questions, where it has another for them.
+        embedding_api_key: What that server wants to see.
+        embedding_dimensions: Of its vectors; asked for at start if left out.
+        embedding_timeout: Seconds one try may take.
+        embedding_retries: How often a failed try is repeated.
+        embedding_batch: Most texts in one request.
+        half_life_days: After so many days a belief counts half as recent.
+        half_lives: The same by category.
+        synonyms: By word, other words that mean it.
     """
 
     def __init__(self, **values: Any) -> None:  # noqa: ANN401 - checked by pydantic
@@ -53,3 +73,19 @@ class Settings(BaseSettings):
     lock_timeout: float = Field(default=30.0, gt=0, le=3600)
     pool_size: int = Field(default=16, ge=1, le=1000)
     archive_url: str | None = None
+    qdrant_url: str | None = None
+    qdrant_api_key: SecretStr | None = None
+    qdrant_timeout: int = Field(default=10, ge=1, le=3600)
+    upkeep: bool = True
+    embedder: Literal["auto", "local", "openai", "hashing", "none"] = "auto"
+    embedding_base_url: str | None = None
+    embedding_model: str = "text-embedding-3-small"
+    embedding_query_model: str | None = None
+    embedding_api_key: SecretStr | None = None
+    embedding_dimensions: int | None = Field(default=None, ge=1, le=65_536)
+    embedding_timeout: float = Field(default=30.0, gt=0, le=3600)
+    embedding_retries: int = Field(default=2, ge=0, le=20)
+    embedding_batch: int = Field(default=64, ge=1, le=2048)
+    half_life_days: float = Field(default=180.0, gt=0)
+    half_lives: dict[str, PositiveFloat] = {}
+    synonyms: dict[str, list[str]] = {}

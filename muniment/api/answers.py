@@ -7,9 +7,11 @@ from datetime import datetime
 from muniment.domain.events import Json
 from muniment.domain.rollback import Moves
 from muniment.domain.scope import Scope
+from muniment.domain.values import quickly_made
 from muniment.instants import to_text
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Fact:
     """
@@ -89,6 +91,7 @@ class MemorySnapshot:
         )
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactVersion:
     """

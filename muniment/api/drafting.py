@@ -1,6 +1,6 @@
 """From the fields of a caller to commands, each field checked."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,10 @@ from muniment.domain.time import Period
 from muniment.errors import InvalidValueError
 
 
-_REMEMBERED: dict[str, object] = {
+Check = Callable[[Any, int], Any]
+"""Makes of a caller's value the one that is kept, or refuses it, given a limit in bytes."""
+
+_REMEMBERED: dict[str, Any] = {
     "content": None,
     "category": None,
     "attribute": None,
@@ -22,12 +25,12 @@ _REMEMBERED: dict[str, object] = {
     "importance": 0.5,
     "core": False,
     "entities": (),
-    "metadata": None,
+    "metadata": {},
     "source_turns": (),
     "expires_at": None,
     "claimed_at": None,
 }
-"""The fields of something to be remembered, and what they are when left out."""
+"""The fields of something to be remembered, and what is kept when they are left out."""
 
 _REVISED: dict[str, Any] = {
     **dict.fromkeys(_REMEMBERED),
@@ -63,20 +66,16 @@ class Drafting:
         given = {"content": item} if isinstance(item, str) else item
         if not isinstance(given, Mapping):
             raise InvalidValueError("an item", item, "text or a mapping of fields")
-        inputs.known_fields(given, tuple(_REMEMBERED))
-        fields = {**_REMEMBERED, **given}
-        valid_from = inputs.time_or_none(fields["valid_from"])
-        valid_to = inputs.time_or_none(fields["valid_to"])
+        inputs.known_fields(given, _REMEMBERED)
+        fields = {**_REMEMBERED, **self._checked({"content": None, **given})}
+        valid_from, valid_to = fields["valid_from"], fields["valid_to"]
         if valid_from is not None and valid_to is not None:
             Period(valid_from, valid_to)
         return RememberFact(
             valid_from=valid_from,
             valid_to=valid_to,
             traits=_traits(fields),
-            content=Content(
-                text=inputs.text("content", fields["content"], limit=self.content_limit),
-                evidence=self._evidence(fields),
-            ),
+            content=Content(text=fields["content"], evidence=_evidence(fields)),
         )
 
     def revised(self, cause: RevisionCause, given: Mapping[str, Any]) -> ReviseFact:
@@ -86,53 +85,32 @@ class Drafting:
         Raises:
             InvalidInput: If a field is not as documented.
         """
-        fields = {**_REVISED, **given}
-        text, confidence = fields["content"], fields["confidence"]
-        importance, core = fields["importance"], fields["core"]
-        entities, metadata = fields["entities"], fields["metadata"]
-        changes = Changes(
-            text=None
-            if text is None
-            else inputs.text("content", text, limit=self.content_limit),
-            category=_label("category", fields),
-            attribute=_label("attribute", fields),
-            confidence=None
-            if confidence is None
-            else inputs.share("confidence", confidence),
-            importance=None
-            if importance is None
-            else inputs.share("importance", importance),
-            core=None if core is None else inputs.flag("core", core),
-            entities=None if entities is None else inputs.names("entities", entities),
-            metadata=None if metadata is None else self._metadata(metadata),
-            expires_at=inputs.time_or_none(fields["expires_at"]),
-        )
-        valid_from = inputs.time_or_none(fields["valid_from"])
-        valid_to = inputs.time_or_none(fields["valid_to"])
+        # What is left out is kept, but for who said it and where: that is said anew.
+        said = {
+            field: value
+            for field, value in given.items()
+            if value is not None or _REVISED[field] is not None
+        }
+        fields = {**_REVISED, **self._checked(said)}
+        valid_from, valid_to = fields["valid_from"], fields["valid_to"]
         if valid_from is not None and valid_to is not None:
             Period(valid_from, valid_to)
         return ReviseFact(
             cause=cause,
-            changes=changes,
-            source=inputs.name("source", fields["source"]),
-            source_turns=inputs.names("source_turns", fields["source_turns"]),
+            changes=_changes(fields),
+            source=fields["source"],
+            source_turns=fields["source_turns"],
             valid_from=valid_from,
             valid_to=valid_to,
-            expected_version=expected_version_or_none(fields["expected_version"]),
+            expected_version=fields["expected_version"],
         )
 
-    def _evidence(self, fields: Mapping[str, Any]) -> Evidence:
-        metadata = fields["metadata"]
-        return Evidence(
-            source=inputs.name("source", fields["source"]),
-            source_turns=inputs.names("source_turns", fields["source_turns"]),
-            entities=inputs.names("entities", fields["entities"]),
-            metadata={} if metadata is None else self._metadata(metadata),
-            claimed_at=inputs.time_or_none(fields["claimed_at"]),
-        )
-
-    def _metadata(self, metadata: object) -> Mapping[str, Any]:
-        return inputs.metadata(metadata, limit=self.content_limit)
+    def _checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the fields of *given*, each as it is kept."""
+        return {
+            field: _CHECKS[field](value, self.content_limit)
+            for field, value in given.items()
+        }
 
 
 def expected_version_or_none(value: object) -> int | None:
@@ -144,15 +122,62 @@ def expected_version_or_none(value: object) -> int | None:
 
 def _traits(fields: Mapping[str, Any]) -> Traits:
     return Traits(
-        category=_label("category", fields),
-        attribute=_label("attribute", fields),
+        category=fields["category"],
+        attribute=fields["attribute"],
         status=Status.ACTIVE,
-        confidence=inputs.share("confidence", fields["confidence"]),
-        importance=inputs.share("importance", fields["importance"]),
-        core=inputs.flag("core", fields["core"]),
-        expires_at=inputs.time_or_none(fields["expires_at"]),
+        confidence=fields["confidence"],
+        importance=fields["importance"],
+        core=fields["core"],
+        expires_at=fields["expires_at"],
     )
 
 
-def _label(field: str, fields: Mapping[str, Any]) -> str | None:
-    return inputs.name_or_none(field, fields[field], most=inputs.LABEL_LENGTH_MAX)
+def _evidence(fields: Mapping[str, Any]) -> Evidence:
+    return Evidence(
+        source=fields["source"],
+        source_turns=fields["source_turns"],
+        entities=fields["entities"],
+        metadata=fields["metadata"],
+        claimed_at=fields["claimed_at"],
+    )
+
+
+def _changes(fields: Mapping[str, Any]) -> Changes:
+    return Changes(
+        text=fields["content"],
+        category=fields["category"],
+        attribute=fields["attribute"],
+        confidence=fields["confidence"],
+        importance=fields["importance"],
+        core=fields["core"],
+        entities=fields["entities"],
+        metadata=fields["metadata"],
+        expires_at=fields["expires_at"],
+    )
+
+
+def _label(field: str) -> Check:
+    return lambda value, _: inputs.name_or_none(field, value, most=inputs.LABEL_LENGTH_MAX)
+
+
+def _metadata(value: object, limit: int) -> Mapping[str, Any]:
+    return {} if value is None else inputs.metadata(value, limit=limit)
+
+
+_CHECKS: dict[str, Check] = {
+    "content": lambda value, limit: inputs.text("content", value, limit=limit),
+    "category": _label("category"),
+    "attribute": _label("attribute"),
+    "valid_from": lambda value, _: inputs.time_or_none(value),
+    "valid_to": lambda value, _: inputs.time_or_none(value),
+    "source": lambda value, _: inputs.name("source", value),
+    "confidence": lambda value, _: inputs.share("confidence", value),
+    "importance": lambda value, _: inputs.share("importance", value),
+    "core": lambda value, _: inputs.flag("core", value),
+    "entities": lambda value, _: inputs.names("entities", value),
+    "metadata": _metadata,
+    "source_turns": lambda value, _: inputs.names("source_turns", value),
+    "expires_at": lambda value, _: inputs.time_or_none(value),
+    "claimed_at": lambda value, _: inputs.time_or_none(value),
+    "expected_version": lambda value, _: expected_version_or_none(value),
+}

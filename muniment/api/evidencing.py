@@ -340,7 +340,7 @@ def shaped_origin(origin: Origin) -> dict[str, Any]:
 
 
 def _row_fields(row: TransactionRow) -> dict[str, Any]:
-    fields = {name: getattr(row, name) for name in TransactionRow.__dataclass_fields__}
+    fields = {name: getattr(row, name) for name in TransactionRow.__struct_fields__}
     return {
         name: value if isinstance(value, int | str) else base64_text(value or b"")
         for name, value in fields.items()

@@ -257,9 +257,9 @@ class Forgetter:
         if destruction.step is Step.ANNOUNCED:
             counts["vault"] = self._destructions.destroy_keys(destruction)
         if not destruction.stream:
-            counts["timeline"] = counts.get("timeline", 0) + self._lookup.timeline.purge(
-                destruction.subject_ref
-            )
+            for store in self._lookup.derived:
+                gone = store.purge(destruction.subject_ref)
+                counts[store.name] = counts.get(store.name, 0) + gone
         self._destructions.move(destruction, Step.PURGED, counts=json.dumps(counts))
         stores = self._verified(destruction, counts)
         done = all(each.verified and not each.remaining for each in stores)
@@ -271,7 +271,6 @@ class Forgetter:
         self, destruction: Destruction, counts: dict[str, int]
     ) -> tuple[StoreReport, ...]:
         """Overwrite what was removed, and look what is left, store by store."""
-        timeline = self._lookup.timeline
         vault = StoreReport(
             store="vault",
             removed=counts.get("vault", 0),
@@ -280,13 +279,16 @@ class Forgetter:
         )
         if destruction.stream:
             return (vault,)
-        rows = StoreReport(
-            store="timeline",
-            removed=counts.get("timeline", 0),
-            remaining=timeline.remaining(destruction.subject_ref),
-            verified=timeline.scrub(),
+        derived = (
+            StoreReport(
+                store=store.name,
+                removed=counts.get(store.name, 0),
+                remaining=store.remaining(destruction.subject_ref),
+                verified=store.scrub(),
+            )
+            for store in self._lookup.derived
         )
-        return vault, rows
+        return vault, *derived
 
     def _certified(
         self, destruction: Destruction, stores: tuple[StoreReport, ...], *, done: bool

@@ -1,7 +1,7 @@
 """What callers pass, checked: every field is as documented, or is refused by name."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from muniment.api.answers import Fact
@@ -106,6 +106,8 @@ def reason(value: object) -> str:
 
 def names(field: str, value: object) -> tuple[str, ...]:
     """Return *value*, which is at most 1,000 names, in order."""
+    if isinstance(value, tuple) and not value:
+        return ()
     if isinstance(value, str) or not isinstance(value, Iterable):
         raise InvalidValueError(field, value, "a sequence of texts")
     found = tuple(name(field, each) for each in value)
@@ -174,7 +176,7 @@ def without_origin(
     return said, origin(fields)
 
 
-def known_fields(given: Mapping[str, Any], known: Sequence[str]) -> None:
+def known_fields(given: Mapping[str, Any], known: Collection[str]) -> None:
     """
     Refuse a field of *given* that is not *known*.
 
@@ -183,7 +185,7 @@ def known_fields(given: Mapping[str, Any], known: Sequence[str]) -> None:
     """
     for field in given:
         if field not in known:
-            raise UnknownFieldError(str(field), known)
+            raise UnknownFieldError(str(field), tuple(known))
 
 
 def _utf8(field: str, value: str) -> bytes:

@@ -19,7 +19,7 @@ from muniment.instants import moment
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.records import RecordedEvent
 from muniment.ledger.vault import Subject
-from muniment.projections.beliefs import BeliefQuery, BeliefRow, Timeline
+from muniment.projections.beliefs import BeliefQuery, BeliefRow, DerivedStore, Timeline
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,11 +51,13 @@ class Lookup:
     Attributes:
         ledger: Where the events are.
         timeline: Where the beliefs are.
+        derived: Every store an erasure has to reach, the timeline first.
     """
 
     def __init__(self, ledger: Ledger, timeline: Timeline) -> None:
         self.ledger = ledger
         self.timeline = timeline
+        self.derived: tuple[DerivedStore, ...] = (timeline,)
 
     def now(self, valid_at: Instant | None = None) -> Point:
         """Return this moment, or what is known at it about *valid_at*."""

@@ -15,6 +15,7 @@ from urllib.parse import quote
 import sqlalchemy as sa
 
 from muniment import migrations
+from muniment.api.recalling import ENGINE_DIRECTORY, Recall, open_recall
 from muniment.archive.cold import ColdArchive
 from muniment.clock import Clock, system_clock
 from muniment.domain.time import BEGINNING, Instant
@@ -47,7 +48,7 @@ ARCHIVE_DIRECTORY = "archive"
 VAULT_SCHEMA = "muniment_vault"
 
 _MEMORY = "memory://"
-_OURS = frozenset({LEDGER_FILE, VAULT_FILE, KEY_FILE, ARCHIVE_DIRECTORY})
+_OURS = frozenset({LEDGER_FILE, VAULT_FILE, KEY_FILE, ENGINE_DIRECTORY, ARCHIVE_DIRECTORY})
 
 ClockSource = Callable[[], datetime | Instant]
 """A clock for tests and demonstrations: gives aware datetimes, or instants."""
@@ -66,6 +67,7 @@ class OpenLedger:
 
     ledger: Ledger
     timeline: Timeline
+    recall: Recall
     place: str
     archive: str | None
     leave: Callable[[], object] | None = None
@@ -147,9 +149,10 @@ def _open(
     timeline = SqlTimeline(recorder)
     ledger = Ledger(recorder, vault, timeline, settings.ledger)
     timeline.bind(ledger.mapper)
+    recall = open_recall(settings, ledger, timeline)
     archive = archive_place(settings)
     recorder.cold = ColdArchive(recorder, archive)
-    return OpenLedger(ledger, timeline, _shown(settings.database_url), archive)
+    return OpenLedger(ledger, timeline, recall, _shown(settings.database_url), archive)
 
 
 def _in_memory(settings: Settings, clock: ClockSource | None) -> OpenLedger:
@@ -163,9 +166,10 @@ def _in_memory(settings: Settings, clock: ClockSource | None) -> OpenLedger:
     ledger = Ledger(recorder, _vault(located, has_ledger=False), timeline, settings.ledger)
     timeline.bind(ledger.mapper)
     removed = weakref.finalize(ledger, shutil.rmtree, place, ignore_errors=True)
+    recall = open_recall(settings, ledger, timeline)
     archive = settings.archive_url or str(place / ARCHIVE_DIRECTORY)
     recorder.cold = ColdArchive(recorder, archive)
-    return OpenLedger(ledger, timeline, _MEMORY, archive, leave=removed)
+    return OpenLedger(ledger, timeline, recall, _MEMORY, archive, leave=removed)
 
 
 def _connected(url: str, settings: Settings, *, schema: str | None) -> sa.Engine:

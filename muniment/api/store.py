@@ -17,6 +17,7 @@ from muniment.api.opening import (
     rotate_key,
     settings_for,
 )
+from muniment.api.recalling import RecallStores
 from muniment.api.rollbacks import Cause, OnConflict, Planner
 from muniment.api.verbs import verb, write_verb
 from muniment.domain.commands import RollBackFact
@@ -46,6 +47,9 @@ class MemoryStore(ArchivalStore):
         self._place = opened.place
         self._archive_place = opened.archive
         self._content_limit = settings.content_limit
+        self._recall = opened.recall
+        lookup = self._lookup
+        lookup.derived = (*lookup.derived, RecallStores(opened.recall))
         self._leave = opened.leave
         self._settings = settings
 
@@ -92,6 +96,7 @@ class MemoryStore(ArchivalStore):
     def close(self) -> None:
         """Let go of connections and keys; what was written stays."""
         if self._open_lookup is not None:
+            self._recall.close()
             self._ledger.close()
             if self._leave is not None:
                 self._leave()

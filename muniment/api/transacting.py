@@ -23,7 +23,6 @@ from muniment.domain.scope import Scope
 from muniment.instants import moment
 from muniment.ledger.ids import new_fact_ids
 from muniment.ledger.ledger import Committed, Ledger
-from muniment.ledger.mapper import tag_of
 from muniment.ledger.records import Origin, RecordedEvent
 from muniment.ledger.transaction import Request, Transaction
 from muniment.projections.beliefs import Timeline
@@ -48,10 +47,7 @@ class Transactor:
         """Remember each of *commands*, or keep that it was said again."""
 
         def work(transaction: Transaction) -> None:
-            tags = [
-                tag_of(transaction.subject, each.content.text, each.traits)
-                for each in commands
-            ]
+            tags = [transaction.tag_of(each.content.text, each.traits) for each in commands]
             said = self._said_already(transaction, tags)
             names = new_fact_ids(transaction.recorded_at)
             for command, tag in zip(commands, tags, strict=True):

@@ -8,7 +8,7 @@ from muniment.api.answers import Fact, Receipt
 from muniment.api.drafting import Drafting, expected_version_or_none
 from muniment.api.fields import By, NewFact, Revision
 from muniment.api.forgetting import Forgetter
-from muniment.api.reading import ReadingStore
+from muniment.api.searching import SearchingStore
 from muniment.api.transacting import Transactor, receipt
 from muniment.api.verbs import write_verb
 from muniment.domain.commands import (
@@ -32,7 +32,7 @@ ITEMS_MAX = 10_000
 """Most facts remembered in one transaction."""
 
 
-class WritingStore(ReadingStore):
+class WritingStore(SearchingStore):
     """
     A store that can be written to.
 

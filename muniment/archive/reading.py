@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from msgspec import structs
 
 from muniment.archive import segment
 from muniment.archive.shelf import Shelf, failing, read
@@ -65,7 +66,7 @@ class ArchiveReader:
         with self._lock:
             found = self._found([each for each in events if is_dropped(each)])
         return [
-            replace(each, sealed=replace(each.sealed, state=found[each.position]))
+            structs.replace(each, sealed=replace(each.sealed, state=found[each.position]))
             if is_dropped(each)
             else each
             for each in events

@@ -232,7 +232,7 @@ def events_of(table: pa.Table) -> list[StampedEvent]:
 
 def transactions_of(table: pa.Table) -> list[TransactionRow]:
     """Return the transactions of a table, in order."""
-    names = list(TransactionRow.__dataclass_fields__)
+    names = list(TransactionRow.__struct_fields__)
     columns = [
         _microseconds(table.column(name))
         if name == "recorded_at"

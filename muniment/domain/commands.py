@@ -12,8 +12,10 @@ from muniment.domain.events import (
     Traits,
 )
 from muniment.domain.time import Instant
+from muniment.domain.values import quickly_made
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RememberFact:
     """

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from muniment.domain.time import ALWAYS, Instant, Period
+from muniment.domain.values import quickly_made
 
 
 Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
@@ -55,6 +56,7 @@ class RetireCause(StrEnum):
     """Another fact says the same."""
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traits:
     """
@@ -79,6 +81,7 @@ class Traits:
     expires_at: Instant | None
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     """
@@ -99,6 +102,7 @@ class Evidence:
     claimed_at: Instant | None
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Content:
     """What a fact says, and what that rests on. Sealed."""
@@ -107,6 +111,7 @@ class Content:
     evidence: Evidence
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactAsserted:
     """A fact was remembered for the first time, for *valid*."""
@@ -116,6 +121,7 @@ class FactAsserted:
     content: Content | None
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FactRevised:
     """Within *valid* the fact says this now; outside of it, what it said before."""

@@ -23,12 +23,14 @@ from muniment.domain.events import (
     FactRolledBack,
 )
 from muniment.domain.time import ALWAYS, FOREVER, Instant, Period
+from muniment.domain.values import quickly_made
 
 
 Statement = FactAsserted | FactRevised
 """An event that says what a fact holds; the others only keep, end or bring back."""
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True, order=True)
 class Belief:
     """What *version* said, held for one period of valid time."""
@@ -41,6 +43,7 @@ Beliefs = tuple[Belief, ...]
 """Disjoint, in order of valid time."""
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True)
 class FactState:
     """
@@ -106,6 +109,8 @@ def touched(event: FactEvent) -> Period | None:
 
 def outside(beliefs: Beliefs, period: Period) -> Beliefs:
     """Return what *beliefs* hold outside *period*."""
+    if not beliefs:
+        return ()
     first, last = _overlapping(beliefs, period)
     pieces = beliefs[first:last]
     rests = tuple(Belief(rest, b.version) for b in pieces for rest in b.valid.minus(period))

@@ -10,6 +10,7 @@ Valid time is when a fact *holds*, never the period it is *about*.
 from dataclasses import dataclass
 from typing import NewType
 
+from muniment.domain.values import quickly_made
 from muniment.errors import InvalidPeriodError
 
 
@@ -23,6 +24,7 @@ FOREVER = Instant(2**63 - 1)
 """An end that has not come. Never a moment one can ask about."""
 
 
+@quickly_made
 @dataclass(frozen=True, slots=True, order=True)
 class Period:
     """

@@ -43,6 +43,9 @@ Every error Muniment raises on purpose.
     - LedgerBusyError           the append lock did not come free in time
     - CommitUncertainError      the answer to a commit was lost
     - StoreClosedError
+    - IndexUnavailableError     the engine of the current facts cannot answer
+    - IndexHeldError            another process holds that engine
+    - EmbedderUnavailableError  it cannot embed now, or answers nonsense
     - WitnessUnavailableError   a tree head could not be published
     - ArchiveUnavailableError   the archive cannot be reached
   + Corruption                  stored data contradicts itself: stop, never retry
@@ -79,7 +82,10 @@ from muniment.errors.faults import (
     DamagedArchiveError,
     DamagedDatabaseError,
     DatabaseUnavailableError,
+    EmbedderUnavailableError,
     IncompleteExportError,
+    IndexHeldError,
+    IndexUnavailableError,
     LedgerBusyError,
     NewerSchemaError,
     ProjectionError,
@@ -138,6 +144,7 @@ __all__ = [
     "DamagedArchiveError",
     "DamagedDatabaseError",
     "DatabaseUnavailableError",
+    "EmbedderUnavailableError",
     "FactNotCurrentError",
     "FactRedactedError",
     "Forbidden",
@@ -146,6 +153,8 @@ __all__ = [
     "Held",
     "IdempotencyConflictError",
     "IncompleteExportError",
+    "IndexHeldError",
+    "IndexUnavailableError",
     "InvalidCursorError",
     "InvalidInput",
     "InvalidPeriodError",

@@ -153,3 +153,35 @@ class ProjectionError(Corruption):
             f"projection {projection} stops at position {position}: {problem}; "
             "the ledger is untouched, see: muniment rebuild"
         )
+
+
+class IndexUnavailableError(Unavailable):
+    """The engine that holds the current facts cannot answer; the ledger goes on."""
+
+    def __init__(self, problem: str) -> None:
+        self.problem = problem
+        super().__init__(
+            f"the index of current facts is unavailable: {problem}; nothing is lost, it "
+            "catches up by itself, and exact reads go on"
+        )
+
+
+class IndexHeldError(Unavailable):
+    """Another process holds the engine of an embedded store."""
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+        super().__init__(
+            f"another process holds the index at {place}; search goes on from the "
+            "vectors in the database, or name a Qdrant server with MUNIMENT_QDRANT_URL"
+        )
+
+
+class EmbedderUnavailableError(Unavailable):
+    """The embedder cannot embed now, or answered something that is not a vector."""
+
+    def __init__(self, model: str, problem: str) -> None:
+        self.model, self.problem = model, problem
+        super().__init__(
+            f"embedder {model} cannot embed: {problem}; facts are kept and embedded later"
+        )

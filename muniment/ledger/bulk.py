@@ -1,6 +1,7 @@
 """Many rows into one table, the quickest way each database has."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -9,6 +10,15 @@ from muniment.ledger.prepared import driver_cursor
 
 COPY_FROM_ROWS = 200
 """PostgreSQL's COPY pays from here on; below, its set-up costs more than it saves."""
+
+_TYPES: dict[type[sa.types.TypeEngine[Any]], str] = {
+    sa.BigInteger: "int8",
+    sa.Boolean: "bool",
+    sa.Double: "float8",
+    sa.LargeBinary: "bytea",
+    sa.Text: "text",
+}
+"""As PostgreSQL calls the types that our columns have."""
 
 _statements: dict[tuple[str, str], str] = {}
 
@@ -50,8 +60,10 @@ def _copy(
 ) -> None:
     driver = connection.connection.driver_connection
     assert driver is not None, "a connection in a transaction has its driver's"
-    statement = f"COPY {table.name} ({_names(table)}) FROM STDIN"
+    # In binary, since the server takes half as long to read bytes as they are.
+    statement = f"COPY {table.name} ({_names(table)}) FROM STDIN (FORMAT BINARY)"
     with driver.cursor() as cursor, cursor.copy(statement) as copy:
+        copy.set_types([_TYPES[type(column.type)] for column in table.columns])
         for row in rows:
             copy.write_row(row)
 

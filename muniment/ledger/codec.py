@@ -11,7 +11,7 @@ an upcaster; never edit what is stored.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from enum import StrEnum
 from typing import Any, cast
 
@@ -44,6 +44,7 @@ _KINDS: dict[type[Event], str] = {
     events.SubjectDisclosed: "subject.disclosed",
     events.SubjectErased: "subject.erased",
 }
+_FIELDS = {kind: tuple(each.name for each in fields(kind)) for kind in _KINDS}
 _SCHEMAS: dict[str, int] = dict.fromkeys(_KINDS.values(), 1)
 _UPCASTERS: dict[tuple[str, int], Callable[[Fields], Fields]] = {}
 """By kind and schema: the header of the next schema from the header of this one."""
@@ -61,8 +62,7 @@ _encoder = msgspec.json.Encoder(order="sorted")
 _decoder = msgspec.json.Decoder()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Encoded:
+class Encoded(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """
     An event as bytes.
 
@@ -91,7 +91,7 @@ def encode(event: Event) -> Encoded:
     """Return *event* as bytes."""
     header: Fields = {}
     content: Fields = {}
-    for field in event.__dataclass_fields__:
+    for field in _FIELDS[type(event)]:
         value = getattr(event, field)
         if value is None:
             continue
@@ -126,7 +126,7 @@ def decode(topic: str, header: bytes, content: bytes | None, *, place: str) -> E
         stored = _UPCASTERS[name, step](stored)
     kind: Any = resolve_topic(name)
     sealed = _decoder.decode(content) if content else None
-    values = {each.name: _revived(name, each.name, stored, sealed) for each in fields(kind)}
+    values = {each: _revived(name, each, stored, sealed) for each in _FIELDS[kind]}
     return cast("Event", kind(**values))
 
 
@@ -161,8 +161,7 @@ def _plain(value: object) -> object:
         case Period():
             return [value.start, value.end]
         case Traits():
-            named = ((each, getattr(value, each)) for each in value.__dataclass_fields__)
-            return {name: each for name, each in named if each is not None}
+            return _plain_traits(value)
         case _:
             return value
 
@@ -170,12 +169,40 @@ def _plain(value: object) -> object:
 def _plain_sealed(value: object) -> Fields:
     match value:
         case Content():
-            return {"text": value.text, **_plain_sealed(value.evidence)}
+            return {"text": value.text, **_plain_evidence(value.evidence)}
         case Evidence():
-            named = ((each, getattr(value, each)) for each in value.__dataclass_fields__)
-            return {name: each for name, each in named if each not in (None, (), {})}
+            return _plain_evidence(value)
         case _:
             return {"matter": value}
+
+
+def _plain_traits(traits: Traits) -> Fields:
+    plain: Fields = {
+        "status": traits.status,
+        "confidence": traits.confidence,
+        "importance": traits.importance,
+        "core": traits.core,
+    }
+    if traits.category is not None:
+        plain["category"] = traits.category
+    if traits.attribute is not None:
+        plain["attribute"] = traits.attribute
+    if traits.expires_at is not None:
+        plain["expires_at"] = traits.expires_at
+    return plain
+
+
+def _plain_evidence(evidence: Evidence) -> Fields:
+    plain: Fields = {"source": evidence.source}
+    if evidence.source_turns:
+        plain["source_turns"] = evidence.source_turns
+    if evidence.entities:
+        plain["entities"] = evidence.entities
+    if evidence.metadata:
+        plain["metadata"] = evidence.metadata
+    if evidence.claimed_at is not None:
+        plain["claimed_at"] = evidence.claimed_at
+    return plain
 
 
 def _revived(kind: str, field: str, stored: Fields, sealed: Fields | None) -> object:

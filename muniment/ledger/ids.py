@@ -8,7 +8,9 @@ from muniment.domain.time import Instant
 
 
 _ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
+_PAIRS: Final = [one + other for one in _ALPHABET for other in _ALPHABET]
 _LENGTH: Final = 26
+_SHIFTS: Final = range(5 * (_LENGTH - 2), -1, -10)
 _RANDOM_BYTES: Final = 10
 _STEP_BYTES: Final = 8
 
@@ -33,8 +35,7 @@ def _random(count: int) -> int:
 
 
 def _spelled(number: int) -> str:
-    digits = [_ALPHABET[number >> shift & 31] for shift in range(5 * (_LENGTH - 1), -1, -5)]
-    return "".join(digits)
+    return "".join([_PAIRS[number >> shift & 1023] for shift in _SHIFTS])
 
 
 def new_hold_id() -> str:

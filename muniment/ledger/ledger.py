@@ -5,7 +5,7 @@ Everything that is decided on what the ledger holds is decided under its lock, s
 decision and its events are one. What is read outside of the lock is a prefix.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -91,6 +91,7 @@ class Ledger:
         origin: Names the ledger to the outside, in whatever is signed or planned.
         recorder: Keeps the events.
         vault: Keeps the keys.
+        on_append: Called by the thread that committed, once something is durable.
     """
 
     def __init__(
@@ -106,6 +107,7 @@ class Ledger:
         self.vault = vault
         self.mapper = SealingMapper(vault, ledger=name)
         self.application = LedgerApplication(recorder, self.mapper)
+        self.on_append: Callable[[], None] = lambda: None
         self._projection = projection
         self._key_mark = 0
         self._request_key = sealing.derived(vault.ledger_key, "request")
@@ -177,20 +179,8 @@ class Ledger:
         """Return by number the transactions of *events*, with who did them and why."""
         if not events:
             return {}
-        numbers = {each.tx_id for each in events}
-        if len(numbers) == 1:
-            rows = [self.recorder.transaction(next(iter(numbers)))]
-        else:
-            rows = list(
-                self.recorder.transactions(
-                    first=min(numbers), last=max(numbers), subject_ref=subject.ref
-                )
-            )
-        return {
-            row.tx_id: (row, self.mapper.origin(subject, row))
-            for row in rows
-            if row is not None and row.tx_id in numbers
-        }
+        rows = self.recorder.transactions({each.tx_id for each in events})
+        return {row.tx_id: (row, self.mapper.origin(subject, row)) for row in rows}
 
     def stamps(self, subject: Subject, events: Sequence[RecordedEvent]) -> list[Stamp]:
         """Return the stamp of each of *events*."""
@@ -261,6 +251,7 @@ class Ledger:
         # Only now is anything durable.
         for ticket, answer in zip(batch, answers, strict=True):
             ticket.answer = answer
+        self.on_append()
 
     def _carry_out_one(
         self, append: Append, ticket: Ticket[Request, Committed]
@@ -296,10 +287,10 @@ class Ledger:
             )
         row = self._row(head, request, transaction, len(drafts))
         # With nothing to do the key alone is kept, so that a retry does nothing, too.
-        stored = self.application.events.put(drafts, append=append, transaction=row)
+        append.insert(row, [self.mapper.to_stored_event(each) for each in drafts])
         events = tuple(
-            recorded(draft, row, each.notification.id)
-            for draft, each in zip(drafts, stored, strict=True)
+            recorded(draft, row, position)
+            for position, draft in enumerate(drafts, row.first_position)
         )
         highest = max((draft.key[0] for draft in drafts), default=0)
         if highest > self._key_mark:

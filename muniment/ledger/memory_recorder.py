@@ -1,12 +1,13 @@
 """A ledger in memory: the twin that the durable recorders are tested against."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from threading import RLock
 
 from eventsourcing.persistence import IntegrityError, Tracking
+from msgspec import structs
 
 from muniment.clock import Clock
 from muniment.domain.time import BEGINNING, Instant
@@ -90,12 +91,9 @@ class MemoryRecorder(LedgerRecorder):
             events = self._events[after:until]
         return self.whole([e for e in events if e.sealed.subject_ref == subject_ref])
 
-    def transactions(
-        self, *, first: int, last: int, subject_ref: str
-    ) -> Sequence[TransactionRow]:
-        with self._lock:
-            rows = self._transactions[first - 1 : last]
-        return [each for each in rows if each.subject_ref == subject_ref]
+    def transactions(self, numbers: Collection[int]) -> Sequence[TransactionRow]:
+        found = (self.transaction(each) for each in sorted(set(numbers)))
+        return [each for each in found if each is not None]
 
     def transaction(self, tx_id: int) -> TransactionRow | None:
         with self._lock:
@@ -248,7 +246,8 @@ class _MemoryAppend:
         events = self._recorder._events  # noqa: SLF001
         for position in positions:
             kept = events[position - 1]
-            events[position - 1] = replace(kept, sealed=replace(kept.sealed, state=b""))
+            emptied = replace(kept.sealed, state=b"")
+            events[position - 1] = structs.replace(kept, sealed=emptied)
 
     def subject_moved_at(self, subject_ref: str) -> int:
         events = self._recorder.read_subject(subject_ref)

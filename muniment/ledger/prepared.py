@@ -45,10 +45,13 @@ class Prepared:
     One statement with named parameters.
 
     Its parameters and columns must be of types that need no conversion by the dialect.
+
+    Attributes:
+        clause: The statement.
     """
 
     def __init__(self, statement: sa.ClauseElement) -> None:
-        self._statement = statement
+        self.clause = statement
         self._compiled: dict[str, _Compiled] = {}
 
     def run(self, connection: sa.Connection, **values: object) -> Cursor:
@@ -76,7 +79,7 @@ class Prepared:
             driver_cursor(connection).executemany(compiled.sql, values)
 
     def _compile(self, connection: sa.Connection) -> "_Compiled":
-        built: Any = self._statement.compile(dialect=connection.dialect)
+        built: Any = self.clause.compile(dialect=connection.dialect)
         fixed = {name: each for name, each in built.params.items() if each is not None}
         order = tuple(built.positiontup) if built.positional else None
         compiled = _Compiled(str(built), order, fixed)

@@ -6,7 +6,7 @@ Muniment appends through `LedgerRecorder.appending`, which holds the ledger's lo
 """
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from threading import Event, Thread
@@ -164,10 +164,8 @@ class LedgerRecorder(ProcessRecorder):
         """Return the events of one subject past *after*, up to *until*, oldest first."""
 
     @abstractmethod
-    def transactions(
-        self, *, first: int, last: int, subject_ref: str
-    ) -> Sequence[TransactionRow]:
-        """Return the transactions *first* to *last* of one subject, oldest first."""
+    def transactions(self, numbers: Collection[int]) -> Sequence[TransactionRow]:
+        """Return those of the transactions *numbers* that there are, oldest first."""
 
     @abstractmethod
     def transaction(self, tx_id: int) -> TransactionRow | None:
@@ -223,19 +221,14 @@ class LedgerRecorder(ProcessRecorder):
         Append events as the library asks for it.
 
         Keyword Args:
-            append: The `Append` to insert into, its lock held.
-            transaction: The `TransactionRow` to insert them as; else a plain one.
             tracking: Recorded with the events, all or none.
         """
         if not stored_events and not kwargs:
             return []
         sealed = [_as_sealed(each) for each in stored_events]
-        if "append" in kwargs:
-            stamped = kwargs["append"].insert(kwargs["transaction"], sealed)
-        else:
-            with self.appending() as append:
-                self._track(append, kwargs.get("tracking"))
-                stamped = self._plain(append, sealed)
+        with self.appending() as append:
+            self._track(append, kwargs.get("tracking"))
+            stamped = self._plain(append, sealed)
         return [each.position for each in stamped]
 
     def select_events(

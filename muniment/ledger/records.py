@@ -1,7 +1,14 @@
-"""What the ledger stores and gives back: stamped events and transactions."""
+"""
+What the ledger stores and gives back: stamped events and transactions.
 
-from dataclasses import dataclass, field
+The records that exist once for each event are structs: made in a tenth of the time that a
+frozen dataclass takes, and nothing for the garbage collector to follow, since they hold
+values alone. See ADR 0040.
+"""
 
+from dataclasses import dataclass
+
+import msgspec
 from eventsourcing.persistence import StoredEvent
 
 from muniment.domain.events import Event, FactEvent
@@ -14,8 +21,7 @@ SUBJECT = "subject-"
 """A stream is named after the fact or the subject whose events it holds."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DraftEvent:
+class DraftEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """
     An event on its way into the ledger.
 
@@ -32,8 +38,11 @@ class DraftEvent:
     originator_version: int
     event: Event
     subject: Subject
-    key: tuple[int, bytes] = field(repr=False)
+    key: tuple[int, bytes]
     content_tag: bytes | None
+
+    def __repr__(self) -> str:
+        return f"<DraftEvent {self.originator_version} of {self.originator_id}>"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,8 +59,7 @@ class SealedEvent(StoredEvent):
     key_id: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StampedEvent:
+class StampedEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """
     One event of the ledger as it is stored, with the ledger's stamp on it.
 
@@ -68,8 +76,7 @@ class StampedEvent:
     sealed: SealedEvent
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordedEvent:
+class RecordedEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """
     One event of the ledger, opened as far as its keys allow.
 
@@ -124,8 +131,7 @@ class Origin:
     claimed_at: Instant | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TransactionRow:
+class TransactionRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """
     One transaction as it is stored.
 

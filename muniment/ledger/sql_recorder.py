@@ -8,7 +8,7 @@ visible in the order in which they were given out, and a reader never sees a gap
 
 import hashlib
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 
 import psycopg
@@ -110,17 +110,21 @@ class SqlRecorder(LedgerRecorder):
             )
         return self.whole([stamped(row) for row in rows])
 
-    def transactions(
-        self, *, first: int, last: int, subject_ref: str
-    ) -> Sequence[TransactionRow]:
+    def transactions(self, numbers: Collection[int]) -> Sequence[TransactionRow]:
+        wanted = sorted(set(numbers))
         with reading(self.reading_engine) as connection:
-            rows = statements.TRANSACTIONS.rows(
-                connection,
-                ledger=self.ledger,
-                first=first,
-                last=last,
-                subject_ref=subject_ref,
-            )
+            if connection.dialect.name == "postgresql":
+                rows = statements.TRANSACTIONS.rows(
+                    connection, ledger=self.ledger, numbers=wanted
+                )
+            else:
+                rows = [
+                    row
+                    for each in wanted
+                    for row in statements.TRANSACTION.rows(
+                        connection, ledger=self.ledger, tx_id=each
+                    )
+                ]
         return [_transaction(row) for row in rows]
 
     def transaction(self, tx_id: int) -> TransactionRow | None:
@@ -386,8 +390,7 @@ def _event_row(event: StampedEvent) -> tuple[object, ...]:
 
 
 def _transaction(row: Row) -> TransactionRow:
-    names = TransactionRow.__dataclass_fields__
-    return TransactionRow(**dict(zip(names, row, strict=True)))
+    return TransactionRow(**dict(zip(TransactionRow.__struct_fields__, row, strict=True)))
 
 
 def _lock_key(ledger: str) -> int:

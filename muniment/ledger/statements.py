@@ -1,6 +1,7 @@
 """The statements of the ledger in SQL, on SQLAlchemy Core."""
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql
 
 from muniment.ledger import tables
 from muniment.ledger.prepared import Prepared
@@ -108,12 +109,13 @@ TRANSACTIONS = Prepared(
     sa.select(*_TX_COLUMNS)
     .where(
         _tx.ledger == _LEDGER,
-        _tx.subject_ref == sa.bindparam("subject_ref", type_=sa.Text),
-        _tx.tx_id >= sa.bindparam("first", type_=sa.BigInteger),
-        _tx.tx_id <= sa.bindparam("last", type_=sa.BigInteger),
+        _tx.tx_id
+        == sa.any_(sa.bindparam("numbers", type_=postgresql.ARRAY(sa.BigInteger))),
     )
     .order_by(_tx.tx_id)
 )
+"""For PostgreSQL alone, where each statement is a round trip."""
+
 REQUEST = Prepared(
     sa.select(*_TX_COLUMNS).where(
         _tx.ledger == _LEDGER,

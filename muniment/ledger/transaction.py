@@ -6,12 +6,20 @@ from dataclasses import dataclass, field
 import sqlalchemy as sa
 
 from muniment.domain import subject as subjects
-from muniment.domain.events import Event, FactEvent, SubjectErased, SubjectEvent
+from muniment.domain.events import (
+    Event,
+    FactAsserted,
+    FactEvent,
+    FactRevised,
+    SubjectErased,
+    SubjectEvent,
+    Traits,
+)
 from muniment.domain.fact import FactState, fold
 from muniment.domain.scope import Scope
 from muniment.domain.subject import SubjectState
 from muniment.errors import SubjectErasedError, SubjectFrozenError, UnknownFactError
-from muniment.ledger.mapper import SealingMapper, content_tag
+from muniment.ledger.mapper import SealingMapper, tag_of
 from muniment.ledger.recorder import Append
 from muniment.ledger.records import (
     FACT,
@@ -103,6 +111,7 @@ class Transaction:
         self.recorded_at = append.next_time()
         self._streams: dict[str, _Stream] = {}
         self._added: list[tuple[str, int, Event]] = []
+        self._tags: dict[tuple[str, str | None, str | None], bytes] = {}
         self.state = self._subject_state()
 
     @property
@@ -118,6 +127,14 @@ class Transaction:
     def next_position(self) -> int:
         """Where the next event that is collected will stand."""
         return self._append.head.position + len(self._added) + 1
+
+    def tag_of(self, text: str, traits: Traits) -> bytes:
+        """Return the keyed digest of *text* as a fact of its category and attribute."""
+        said = text, traits.category, traits.attribute
+        known = self._tags.get(said)
+        if known is None:
+            known = self._tags[said] = tag_of(self.subject, text, traits)
+        return known
 
     def key_id(self, fact_id: str) -> int:
         """Return the key of a fact that has been written before."""
@@ -194,8 +211,13 @@ class Transaction:
             event=event,
             subject=self.subject,
             key=key,
-            content_tag=content_tag(self.subject, event),
+            content_tag=self._content_tag(event),
         )
+
+    def _content_tag(self, event: Event) -> bytes | None:
+        if isinstance(event, FactAsserted | FactRevised) and event.content is not None:
+            return self.tag_of(event.content.text, event.traits)
+        return None
 
     def _subject_state(self) -> SubjectState:
         history = self._stream(SUBJECT + self.subject.ref).history

@@ -23,6 +23,7 @@ from muniment.domain.scope import Scope
 from muniment.errors import BrokenSealError
 from muniment.ledger import rotation, sealing
 from muniment.ledger import vault_tables as tables
+from muniment.ledger.bulk import insert_rows
 from muniment.ledger.database import StandingConnection, writing
 from muniment.ledger.destruction import Destructions
 from muniment.ledger.keys import KeyRing
@@ -260,21 +261,16 @@ class Vault:
             after = _TAKE_KEY_IDS.first(connection, count=len(made))
             assert after is not None, "the vault has its one row"
             numbered = list(enumerate(made, int(after[0]) - len(made)))
-            _NEW_STREAM_KEY.run_many(
-                connection, [self._stream_key_row(subject, *each) for each in numbered]
-            )
+            rows = [self._stream_key_row(subject, *each) for each in numbered]
+            insert_rows(connection, tables.stream_key, rows)
         return numbered
 
     def _stream_key_row(
         self, subject: Subject, key_id: int, key: bytes
-    ) -> Mapping[str, object]:
+    ) -> tuple[object, ...]:
         place = self._key_place(subject.ref, key_id)
-        return {
-            "ledger": self._ledger,
-            "key_id": key_id,
-            "subject_ref": subject.ref,
-            "wrapped": sealing.seal(subject.key, key, place=place),
-        }
+        wrapped = sealing.seal(subject.key, key, place=place)
+        return self._ledger, key_id, subject.ref, wrapped
 
     def _fetch(
         self, connection: sa.Connection, subject: Subject, wanted: AbstractSet[int]
@@ -377,7 +373,6 @@ _BY_REF = Prepared(_SUBJECT.where(_s.subject_ref == sa.bindparam("subject_ref"))
 _ALL_SUBJECTS = Prepared(_SUBJECT.order_by(_s.subject_ref))
 _NEW_SUBJECT = Prepared(sqlite.insert(tables.subject_key).on_conflict_do_nothing())
 _NEW_SUBJECT_PG = Prepared(postgresql.insert(tables.subject_key).on_conflict_do_nothing())
-_NEW_STREAM_KEY = Prepared(sa.insert(tables.stream_key))
 _STREAM_KEYS = sa.select(_k.key_id, _k.subject_ref, _k.wrapped).where(
     _k.ledger == sa.bindparam("ledger")
 )

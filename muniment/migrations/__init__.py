@@ -16,11 +16,11 @@ from muniment.errors import NewerSchemaError
 from muniment.ledger.database import reading, writing
 
 
-HEAD = "0003"
-"""The newest revision; held equal to Alembic's own head by a test."""
-
-_KNOWN = ("0001", HEAD)
+_KNOWN = ("0001", "0002", "0003")
 """Every revision there ever was, oldest first."""
+
+HEAD = _KNOWN[-1]
+"""The newest revision; held equal to Alembic's own head by a test."""
 
 VERSION_TABLE = "muniment_version"
 

@@ -9,12 +9,14 @@ that said it.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import reduce
 from itertools import groupby, zip_longest
 from typing import Protocol
 
+import msgspec
 import sqlalchemy as sa
+from msgspec.structs import replace
 
 from muniment.domain.events import FactRedacted, Traits
 from muniment.domain.fact import Belief, FactState, evolve, fold
@@ -24,8 +26,7 @@ from muniment.ledger.records import RecordedEvent, StampedEvent, fact_event
 from muniment.ledger.transaction import FactChange
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BeliefRow:
+class BeliefRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """
     One rectangle.
 
@@ -47,8 +48,7 @@ class BeliefRow:
     content_tag: bytes | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Closing:
+class Closing(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A rectangle still believed that ends at *recorded_to*."""
 
     fact_id: str
@@ -56,8 +56,7 @@ class Closing:
     recorded_to: Instant
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Believed:
+class Believed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A belief found by a query, with the sealed event that said it."""
 
     row: BeliefRow
@@ -86,7 +85,28 @@ class BeliefQuery:
     expired_at: Instant
 
 
-class Timeline(InlineProjection, Protocol):
+class DerivedStore(Protocol):
+    """
+    A store of what is derived from a subject's events, as an erasure sees it.
+
+    Attributes:
+        name: By which an erasure certificate names it.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    def purge(self, subject_ref: str) -> int:
+        """Remove everything of an erased subject; return how much, as far as known."""
+
+    def remaining(self, subject_ref: str) -> int:
+        """Return how much is left of a subject."""
+
+    def scrub(self) -> bool:
+        """Overwrite what was purged; whether no trace of it is left in our files."""
+
+
+class Timeline(InlineProjection, DerivedStore, Protocol):
     """The read model that answers as-of questions."""
 
     def of_subject(self, query: BeliefQuery) -> Sequence[Believed]:
@@ -94,6 +114,9 @@ class Timeline(InlineProjection, Protocol):
 
     def of_fact(self, fact_id: str, as_of: AsOf) -> Believed | None:
         """Return what was believed of one fact at one point, expired or not."""
+
+    def of_facts(self, fact_ids: Sequence[str]) -> Sequence[BeliefRow]:
+        """Return every rectangle of some facts, in no order; for what follows from it."""
 
     def repeats(
         self,
@@ -110,15 +133,6 @@ class Timeline(InlineProjection, Protocol):
 
     def rows(self) -> Iterable[BeliefRow]:
         """Yield every rectangle, by fact, recorded start and valid start."""
-
-    def purge(self, subject_ref: str) -> int:
-        """Remove every rectangle of an erased subject; return their number."""
-
-    def remaining(self, subject_ref: str) -> int:
-        """Return how many rectangles of a subject there are."""
-
-    def scrub(self) -> bool:
-        """Overwrite what was purged; whether no trace of it is left in our files."""
 
     def fresh_rows(self) -> Iterable[list[BeliefRow]]:
         """Yield, fact by fact in order, the rectangles the ledger adds up to."""
@@ -157,9 +171,12 @@ def _step(
     """Return what one transaction ends and begins, and the fact after it."""
     after = reduce(evolve, (fact_event(each) for each in added), before)
     now = added[0].recorded_at
-    held, holds = set(before.beliefs), set(after.beliefs)
+    # Most facts hold little, and a set of what is new would be made for nothing.
+    held = set(before.beliefs) if before.beliefs else ()
+    holds = set(after.beliefs) if before.beliefs else ()
+    fact_id = added[0].fact_id
     closed = [
-        Closing(fact_id=added[0].fact_id, valid_from=belief.valid.start, recorded_to=now)
+        Closing(fact_id=fact_id, valid_from=belief.valid.start, recorded_to=now)
         for belief in before.beliefs
         if belief not in holds
     ]

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
 from typing import cast
 
 import sqlalchemy as sa
+from msgspec.structs import replace
 
 from muniment.domain.time import FOREVER, AsOf, Instant, Period
 from muniment.ledger.codec import ERASED
@@ -30,6 +30,8 @@ _Rows = dict[tuple[str, Instant, Instant], BeliefRow]
 
 class MemoryTimeline:
     """A `muniment.projections.beliefs.Timeline` over a ledger in memory."""
+
+    name = "timeline"
 
     def __init__(self, recorder: MemoryRecorder) -> None:
         self._recorder = recorder
@@ -69,6 +71,10 @@ class MemoryTimeline:
             if row.fact_id == fact_id and _holds(row, as_of):
                 return self._believed(row)
         return None
+
+    def of_facts(self, fact_ids: Sequence[str]) -> Sequence[BeliefRow]:
+        wanted = set(fact_ids)
+        return [row for row in self._rows.values() if row.fact_id in wanted]
 
     def repeats(
         self,

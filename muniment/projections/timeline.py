@@ -1,9 +1,10 @@
 """The timeline in SQL: one row for each rectangle, applied with the events themselves."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql
 
 from muniment.domain.events import Status, Traits
 from muniment.domain.time import FOREVER, AsOf, Period
@@ -15,7 +16,6 @@ from muniment.ledger.database import reading, scrub
 from muniment.ledger.mapper import SealingMapper
 from muniment.ledger.prepared import Prepared, Row
 from muniment.ledger.recorder import Append
-from muniment.ledger.records import FACT, StampedEvent
 from muniment.ledger.sql_recorder import SqlRecorder, stamped
 from muniment.ledger.statements import EVENT_COLUMNS
 from muniment.ledger.transaction import FactChange
@@ -29,14 +29,18 @@ from muniment.projections.beliefs import (
     rows_after,
     rows_of,
 )
+from muniment.projections.streams import fact_streams, needed
 
 
 _PAGE = 5_000
 _NO_LIMIT = 2**31 - 1
+_LIST_MAX = 500
 
 
 class SqlTimeline:
     """A `muniment.projections.beliefs.Timeline` in the ledger's own database."""
+
+    name = "timeline"
 
     def __init__(self, recorder: SqlRecorder) -> None:
         self._recorder = recorder
@@ -88,6 +92,17 @@ class SqlTimeline:
             )
         return None if row is None else self._believed([row])[0]
 
+    def of_facts(self, fact_ids: Sequence[str]) -> Sequence[BeliefRow]:
+        found: list[BeliefRow] = []
+        with reading(self._recorder.reading_engine) as connection:
+            for start in range(0, len(fact_ids), _LIST_MAX):
+                some = fact_ids[start : start + _LIST_MAX]
+                rows = connection.execute(
+                    _OF_FACTS, {"ledger": self._ledger, "fact_ids": some}
+                )
+                found.extend(_row(row) for row in rows)
+        return found
+
     def repeats(
         self,
         connection: sa.Connection | None,
@@ -96,6 +111,7 @@ class SqlTimeline:
     ) -> Mapping[bytes, Sequence[str]]:
         assert connection is not None, "asked within a transaction"
         found: dict[bytes, list[str]] = {}
+        rows: Iterable[Row]
         if len(content_tags) == 1:
             rows = _REPEATS.rows(
                 connection,
@@ -104,10 +120,8 @@ class SqlTimeline:
                 content_tag=content_tags[0],
             )
         else:
-            rows = connection.execute(
-                _REPEATS_OF_MANY,
-                {"ledger": self._ledger, "subject_ref": subject_ref, "tags": content_tags},
-            ).fetchall()
+            different = list(dict.fromkeys(content_tags))
+            rows = self._repeats_of_many(connection, subject_ref, different)
         for tag, fact_id in rows:
             found.setdefault(bytes(tag), []).append(fact_id)
         return found
@@ -116,8 +130,21 @@ class SqlTimeline:
         self, connection: sa.Connection | None, *, first: int, last: int
     ) -> AbstractSet[int]:
         assert connection is not None, "asked within a transaction"
-        rows = _NEEDED.rows(connection, ledger=self._ledger, first=first, last=last)
-        return {int(position) for (position,) in rows}
+        return needed(connection, self._ledger, first=first, last=last)
+
+    def _repeats_of_many(
+        self, connection: sa.Connection, subject_ref: str, content_tags: Sequence[bytes]
+    ) -> Iterator[Row]:
+        whose = {"ledger": self._ledger, "subject_ref": subject_ref}
+        if connection.dialect.name == "postgresql":
+            yield from _REPEATS_OF_ALL.rows(connection, tags=content_tags, **whose)
+            return
+        # SQLite has no lists of bytes: the tags fill statements that are always alike.
+        for first in range(0, len(content_tags), _TAGS):
+            some = content_tags[first : first + _TAGS]
+            padded = [*some, *[some[-1]] * (_TAGS - len(some))]
+            tags = {f"tag_{number}": tag for number, tag in enumerate(padded)}
+            yield from _REPEATS_OF_SOME.rows(connection, **tags, **whose)
 
     def rows(self) -> Iterator[BeliefRow]:
         with reading(self._recorder.reading_engine) as connection:
@@ -168,7 +195,7 @@ class SqlTimeline:
 
     def _fresh_rows(self, connection: sa.Connection) -> Iterator[list[BeliefRow]]:
         erased = {row[0] for row in _ERASED.rows(connection, ledger=self._ledger)}
-        for stream in _fact_streams(connection, self._ledger):
+        for stream in fact_streams(connection, self._ledger):
             if stream[0].sealed.subject_ref in erased:
                 continue
             subject = self._mapper.subject(stream[0].sealed.subject_ref)
@@ -182,33 +209,6 @@ class SqlTimeline:
             Believed(row=_row(each[:16]), said=event)
             for each, event in zip(rows, said, strict=True)
         ]
-
-
-def _fact_streams(
-    connection: sa.Connection, ledger: str
-) -> Iterator[Sequence[StampedEvent]]:
-    """Yield the events of each fact of a ledger."""
-    gathered: list[StampedEvent] = []
-    after: tuple[str, int] = (FACT, 0)
-    while True:
-        page = [
-            stamped(row)
-            for row in _STREAMS.rows(
-                connection, ledger=ledger, stream=after[0], version=after[1], most=_PAGE
-            )
-        ]
-        for event in page:
-            name = event.sealed.originator_id
-            if gathered and gathered[0].sealed.originator_id != name:
-                yield gathered
-                gathered = []
-            gathered.append(event)
-        if len(page) < _PAGE:
-            break
-        last = page[-1].sealed
-        after = (str(last.originator_id), last.originator_version)
-    if gathered:
-        yield gathered
 
 
 def _close(
@@ -316,6 +316,9 @@ _OF_FACT = Prepared(
     .join_from(tables.belief, ledger_tables.event, _SAID)
     .where(_AS_OF, _c.fact_id == _text("fact_id"))
 )
+_OF_FACTS = sa.select(*_ROW_COLUMNS).where(
+    _c.ledger == _text("ledger"), _c.fact_id.in_(sa.bindparam("fact_ids", expanding=True))
+)
 _REPEATED = (
     sa.select(_c.content_tag, _c.fact_id)
     .where(
@@ -328,26 +331,24 @@ _REPEATED = (
 _REPEATS = Prepared(
     _REPEATED.where(_c.content_tag == sa.bindparam("content_tag", type_=sa.LargeBinary))
 )
-_REPEATS_OF_MANY = _REPEATED.where(_c.content_tag.in_(sa.bindparam("tags", expanding=True)))
+_REPEATS_OF_ALL = Prepared(
+    _REPEATED.where(
+        _c.content_tag
+        == sa.any_(sa.bindparam("tags", type_=postgresql.ARRAY(sa.LargeBinary)))
+    )
+)
+_TAGS = 100
+_REPEATS_OF_SOME = Prepared(
+    _REPEATED.where(
+        _c.content_tag.in_(
+            [sa.bindparam(f"tag_{each}", type_=sa.LargeBinary) for each in range(_TAGS)]
+        )
+    )
+)
 _ALL_ROWS = Prepared(
     sa.select(*_ROW_COLUMNS)
     .where(_c.ledger == _text("ledger"))
     .order_by(_c.fact_id, _c.recorded_from_us, _c.valid_from_us)
-)
-_NEEDED = Prepared(
-    sa.select(_c.position)
-    .join_from(
-        ledger_tables.event,
-        tables.belief,
-        # By fact, for which there is an index, and not by position.
-        _SAID & (_c.fact_id == sa.func.substr(_e.stream, len(FACT) + 1)),
-    )
-    .where(
-        _e.ledger == _text("ledger"),
-        _c.recorded_to_us == sa.literal_column(str(FOREVER)),
-        _e.position >= _int("first"),
-        _e.position <= _int("last"),
-    )
 )
 _DELETE_ALL = Prepared(sa.delete(tables.belief).where(_c.ledger == _text("ledger")))
 _BLANK = Prepared(
@@ -379,14 +380,4 @@ _CLOSE = Prepared(
         _c.recorded_to_us == sa.literal_column(str(FOREVER)),
     )
     .values(recorded_to_us=_int("recorded_to_us"))
-)
-_STREAMS = Prepared(
-    sa.select(*EVENT_COLUMNS)
-    .where(
-        _e.ledger == _text("ledger"),
-        sa.tuple_(_e.stream, _e.version) > sa.tuple_(_text("stream"), _int("version")),
-        _e.stream < sa.literal_column(f"'{FACT}~'"),
-    )
-    .order_by(_e.stream, _e.version)
-    .limit(_int("most"))
 )

@@ -23,6 +23,7 @@ from muniment.errors import (
     VaultMismatchError,
 )
 from muniment.ledger import codec
+from muniment.migrations import HEAD
 from tests.stores import POSTGRESQL, Backend
 
 
@@ -245,7 +246,7 @@ def test_the_vault_of_another_store_is_refused(
 
 
 @pytest.mark.parametrize("vault", [False, True])
-@pytest.mark.parametrize("revision", ["9999", "0002", "00a1"])
+@pytest.mark.parametrize("revision", ["9999", f"{int(HEAD) + 1:04}", "00a1"])
 def test_a_store_of_a_newer_schema_is_left_alone(
     durable: Backend, revision: str, *, vault: bool
 ) -> None:
@@ -260,7 +261,7 @@ def test_a_store_of_a_newer_schema_is_left_alone(
     with durable.sql(vault=vault) as connection:
         found = connection.exec_driver_sql("SELECT version_num FROM muniment_version")
         assert found.scalars().all() == [revision]
-        connection.exec_driver_sql(change.format("0001"))
+        connection.exec_driver_sql(change.format(HEAD))
     durable.open().close()
 
 

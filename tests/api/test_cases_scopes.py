@@ -228,7 +228,7 @@ def _sharing(store: MemoryStore, name: str, backend: Backend) -> MemoryStore:
     ledger = Ledger(other, vault, timeline, name)
     timeline.bind(ledger.mapper)
     return MemoryStore(
-        OpenLedger(ledger, timeline, "shared"), backend.settings(ledger=name)
+        OpenLedger(ledger, timeline, opened.recall, "shared"), backend.settings(ledger=name)
     )
 
 

@@ -144,13 +144,14 @@ def test_a_request_is_found_by_its_key_alone(filled: LedgerRecorder) -> None:
     assert unknown is None
 
 
-def test_the_transactions_of_a_subject_are_its_own(filled: LedgerRecorder) -> None:
-    every = filled.transactions(first=1, last=3, subject_ref="s")
-    last = filled.transactions(first=2, last=900, subject_ref="s")
+def test_transactions_come_by_their_numbers_as_far_as_there_are(
+    filled: LedgerRecorder,
+) -> None:
+    found = filled.transactions([3, 1, 900, 0, 3])
 
-    assert [each.tx_id for each in every] == [1, 3]
-    assert [each.tx_id for each in last] == [3]
-    assert filled.transaction(2) in filled.transactions(first=1, last=3, subject_ref="t")
+    assert [each.tx_id for each in found] == [1, 3]
+    assert found[0] == filled.transaction(1)
+    assert filled.transactions([]) == []
     assert filled.transaction(0) is None
     assert filled.transaction(4) is None
 

@@ -3,11 +3,11 @@
 import itertools
 import random
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from msgspec.structs import replace
 
 from muniment import MemoryStore, MunimentError
 from muniment.api import transacting

@@ -67,7 +67,7 @@ def test_an_erased_memory_is_gone_with_a_certificate(cli: CommandLine) -> None:
     assert done["status"] == "DONE"
     assert [
         (each["store"], each["remaining"], each["verified"]) for each in done["stores"]
-    ] == [("vault", 0, True), ("timeline", 0, True)]
+    ] == [("vault", 0, True), ("timeline", 0, True), ("recall", 0, True)]
     assert "reason request 17\n" in done["text"]
     assert cli.fails("history", fact["fact_id"]) == (3, "UnknownFactError")
     assert cli.ask("as-of", fact["recorded_at"], *USER)["facts"] == []

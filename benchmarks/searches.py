@@ -1,0 +1,125 @@
+"""
+How long a search takes, the embedding of the question excluded.
+
+    python benchmarks/searches.py [--dir DIR] [--users 1000]
+
+One store with many users of 100 facts each, one with 100 facts of ten versions each and
+one with 1,000 facts. What is timed is the whole verb, from the call to the facts with
+their contents; vectors are hashed terms, which cost next to nothing to make.
+"""
+
+import argparse
+import json
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import Final
+
+
+if not __package__:  # run as a file, so that only the folder of this file is searched
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from muniment import MemoryStore, Settings
+
+
+_FACTS: Final = 100
+_VERSIONS: Final = 10
+_ROUNDS: Final = 300
+_SYLLABLES: Final = ("ka", "lo", "mi", "ne", "su", "ta", "ri", "vo")
+
+
+def main() -> None:
+    """Measure, and print milliseconds."""
+    parser = argparse.ArgumentParser(description="Time searches.")
+    parser.add_argument("--dir", type=Path, help="where the store is made")
+    parser.add_argument("--users", type=int, default=1_000)
+    parser.add_argument("--json", type=Path, help="write the figures there, too")
+    chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=chosen.dir) as place:
+        figures = measured(Path(place), chosen.users)
+    for name, figure in figures.items():
+        sys.stdout.write(f"{name:58}{figure['p50']:9.2f}{figure['p95']:9.2f} ms\n")
+    if chosen.json is not None:
+        chosen.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+
+
+def measured(place: Path, users: int) -> dict[str, dict[str, float]]:
+    """Return the median and the 95th percentile of each kind of search."""
+    seeded = random.Random(1)  # noqa: S311 - nothing is secret
+    settings = Settings(
+        database_url=f"sqlite:///{place / 'ledger.db'}", embedder="hashing", upkeep=False
+    )
+    with MemoryStore.open(settings) as store:
+        moments = _filled(store, users, seeded)
+        progress = store.catch_up()
+        assert progress.reached == progress.head, "every version has its vector"
+    names = [f"user-{seeded.randrange(users)}" for _ in range(_ROUNDS)]
+    words = [_sentence(seeded, words=3) for _ in range(_ROUNDS)]
+    figures: dict[str, dict[str, float]] = {}
+    # Opened anew, so that nothing of it is in memory.
+    with MemoryStore.open(settings) as store:
+
+        def of_a_user(number: int) -> None:
+            store.search(words[number], user_id=names[number])
+
+        def as_of(number: int) -> None:
+            then = moments[number % len(moments)]
+            store.search(words[number], user_id="old", as_of=then)
+
+        def wide(number: int) -> None:
+            store.search(words[number], user_id="wide")
+
+        kinds = {
+            f"one of {users:,} users of {_FACTS} facts": of_a_user,
+            f"as of, a user of {_FACTS} facts, {_VERSIONS} versions each": as_of,
+            f"a user of {_FACTS * _VERSIONS:,} facts": wide,
+        }
+        for name, search in kinds.items():
+            figures[f"{name}, first"] = _timed(search)
+            figures[f"{name}, again"] = _timed(search)
+    return figures
+
+
+def _filled(store: MemoryStore, users: int, seeded: random.Random) -> list[datetime]:
+    """Fill the store; return a moment after each round of updates of one user."""
+    for number in range(users):
+        texts = [_sentence(seeded, words=12) for _ in range(_FACTS)]
+        store.remember_many(texts, user_id=f"user-{number}")
+    wide = [_sentence(seeded, words=12) for _ in range(_FACTS * _VERSIONS)]
+    store.remember_many(wide, user_id="wide")
+    texts = [_sentence(seeded, words=12) for _ in range(_FACTS)]
+    old = store.remember_many(texts, user_id="old")
+    moments = [old.recorded_at]
+    for _ in range(_VERSIONS - 1):
+        for fact_id in old.fact_ids:
+            last = store.update(fact_id, content=_sentence(seeded, words=12))
+            moments.append(last.recorded_at)
+    return moments[::_FACTS]
+
+
+def _timed(search: Callable[[int], None]) -> dict[str, float]:
+    taken = []
+    for number in range(_ROUNDS):
+        start = time.perf_counter()
+        search(number)
+        taken.append((time.perf_counter() - start) * 1_000)
+    taken.sort()
+    return {
+        "p50": round(taken[_ROUNDS // 2], 3),
+        "p95": round(taken[_ROUNDS * 95 // 100], 3),
+    }
+
+
+def _sentence(seeded: random.Random, *, words: int) -> str:
+    return " ".join(
+        "".join(seeded.choice(_SYLLABLES) for _ in range(seeded.randint(1, 3)))
+        for _ in range(words)
+    )
+
+
+if __name__ == "__main__":
+    main()

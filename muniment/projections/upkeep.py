@@ -1,0 +1,386 @@
+"""
+The current facts, kept up with the ledger for as long as a store is open.
+
+A thread of its own applies what was appended: at once when this process appended it,
+after a moment when another did. It never stands in anybody's way: while there is no
+engine, writes go on, searches go to the version vectors, and it tries again by itself.
+"""
+
+import atexit
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final, TypedDict
+
+from muniment.errors import (
+    ConfigurationError,
+    IndexUnavailableError,
+    MunimentError,
+    StoreClosedError,
+    Unavailable,
+)
+from muniment.projections import reconcile
+from muniment.projections.catch_up import CatchUp, Makers, Sources
+from muniment.projections.ports import CurrentFacts, Engine, Generation, Generations
+from muniment.projections.reconcile import Difference
+from muniment.projections.turns import Turn, always
+
+
+POLL_SECONDS: Final = 0.5
+RETRY_SECONDS_MAX: Final = 30.0
+_RETRY_BATCH: Final = 256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """
+    How far the current facts are.
+
+    Attributes:
+        reached: Position up to which all was applied.
+        head: Position of the last event of the ledger.
+        pending: How many versions could not be embedded so far.
+        generation: In use; ``None`` while this process has no engine.
+        waiting: Why it goes on later by itself, or ``None``.
+        stopped: Why it has stopped until somebody mends it, or ``None``.
+    """
+
+    reached: int
+    head: int
+    pending: int
+    generation: Generation | None
+    waiting: MunimentError | None
+    stopped: Exception | None
+
+
+class Upkeep:
+    """
+    Keeps the current facts of one ledger.
+
+    Safe to use from many threads. Closing it lets another process have the engine.
+
+    Args:
+        sources: What the current facts follow from.
+        makers: Who makes vectors, as configured.
+        generations: Which generation is in use.
+        take_engine: Gives the engine; raises `IndexHeldError` while another process has
+            it, and is asked again then.
+        turn: Lets one process at a time apply, or rebuild.
+        poll_seconds: How long what another process appended may go unnoticed.
+    """
+
+    def __init__(
+        self,
+        sources: Sources,
+        makers: Makers,
+        generations: Generations,
+        take_engine: Callable[[], Engine],
+        *,
+        turn: Turn = always,
+        poll_seconds: float = POLL_SECONDS,
+    ) -> None:
+        self._sources = sources
+        self._makers = makers
+        self._generations = generations
+        self._take_engine = take_engine
+        self._turn = turn
+        self._poll_seconds = poll_seconds
+        self._engine: Engine | None = None
+        self._catch_up: CatchUp | None = None
+        self._waiting: MunimentError | None = None
+        self._stopped: Exception | None = None
+        self._retry_at = 0.0
+        self._retry_after = 1.0
+        self._applying = threading.RLock()
+        self._rebuilding = threading.Lock()
+        self._moved = threading.Condition()
+        self._wake = threading.Event()
+        self._closing = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Begin to keep up; nothing when it has begun."""
+        if self._thread is None:
+            self._thread = threading.Thread(
+                target=self._run, name="muniment-upkeep", daemon=True
+            )
+            self._thread.start()
+            # Or the interpreter would end in the middle of the engine's own code.
+            atexit.register(self.close)
+
+    def wake(self) -> None:
+        """Say that something was appended."""
+        self._wake.set()
+
+    def current(self) -> tuple[Generation, CurrentFacts] | None:
+        """
+        Return the points to search, or ``None`` while this process has none.
+
+        They may be closed at any moment for newer ones; then they raise
+        `IndexUnavailableError`, and it is worth asking here once more.
+        """
+        catch_up = self._catch_up
+        return None if catch_up is None else (catch_up.generation, catch_up.facts)
+
+    def reached(self) -> int:
+        """Return the position up to which all was applied, by whatever process."""
+        active = self._generations.active()
+        if active is None:
+            return 0
+        recorder = self._sources.ledger.recorder
+        return recorder.max_tracking_id(f"current/{active.number}") or 0
+
+    def is_in_use(self) -> bool:
+        """Whether there are current facts, held by whatever process."""
+        return self._generations.active() is not None
+
+    def wait_until(self, position: int, *, seconds: float) -> bool:
+        """Wait until all up to *position* was applied; return whether it was in time."""
+        deadline = time.monotonic() + seconds
+        self.wake()
+        with self._moved:
+            while self.reached() < position:
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    return False
+                self._moved.wait(min(left, self._poll_seconds))
+        return True
+
+    def progress(self) -> Progress:
+        """Return how far it is, and what keeps it from going on."""
+        current = self.current()
+        embedder = self._makers.embedder
+        vectors = self._sources.vectors
+        return Progress(
+            reached=self.reached(),
+            head=self._sources.ledger.present().head.position,
+            pending=0 if embedder is None else vectors.count_pending(embedder.name),
+            generation=None if current is None else current[0],
+            waiting=self._waiting,
+            stopped=self._stopped,
+        )
+
+    def resume(self) -> None:
+        """Try again what stopped it."""
+        self._stopped = self._waiting = None
+        self.wake()
+
+    def tend(self) -> None:
+        """
+        Apply all there is to apply now; what keeps it from that is in `progress`.
+
+        The thread does this again and again; a caller without it may, too.
+        """
+        with self._applying:
+            try:
+                self._tend()
+            except Unavailable as error:
+                self._waiting = error
+            except Exception as error:  # noqa: BLE001 - it is told by `progress`
+                self._stopped = error
+        self._tell()
+
+    def reconcile(self, *, mend: bool) -> list[Difference]:
+        """
+        Return what the engine holds otherwise than the ledger says; mend it if asked to.
+
+        Raises:
+            IndexUnavailableError: If this process has no engine.
+        """
+        with self._applying:
+            catch_up = self._opened(may_rebuild=True)
+            found = list(reconcile.differences(self._sources, catch_up))
+            if mend:
+                reconcile.mend(catch_up, found)
+        return found
+
+    def rebuild(self, makers: Makers | None = None) -> Generation:
+        """
+        Build the current facts anew beside the old ones, then use them instead.
+
+        Searches and writes go on meanwhile. The vectors of the model used so far stay,
+        for searches as of then.
+
+        Args:
+            makers: Another embedder or lexicon from now on; the same if left out.
+
+        Raises:
+            IndexUnavailableError: If this process has no engine, or another rebuild
+                goes on.
+            ProjectionError: If the ledger holds what cannot be read.
+        """
+        if not self._rebuilding.acquire(blocking=False):
+            raise IndexUnavailableError("another rebuild goes on")
+        try:
+            with self._turn("rebuild") as is_ours:
+                if not is_ours:
+                    raise IndexUnavailableError("another process rebuilds it")
+                return self._rebuild(makers or self._makers)
+        finally:
+            self._rebuilding.release()
+
+    def close(self) -> None:
+        """Stop after the step at hand, and let another process have the engine."""
+        atexit.unregister(self.close)
+        self._closing.set()
+        self._wake.set()
+        if self._thread is not None:
+            self._thread.join()
+        with self._applying:
+            if self._catch_up is not None:
+                self._catch_up.facts.close()
+            if self._engine is not None:
+                self._engine.close()
+            self._catch_up = self._engine = self._thread = None
+
+    def _run(self) -> None:
+        pause = 0.0
+        while not self._closing.is_set():
+            self.tend()
+            if isinstance(self._waiting, IndexUnavailableError):
+                pause = min(max(2 * pause, self._poll_seconds), RETRY_SECONDS_MAX)
+            else:
+                pause = self._poll_seconds
+            self._wake.wait(pause)
+            self._wake.clear()
+
+    def _tend(self) -> None:
+        if self._stopped is not None or self._closing.is_set():
+            return
+        with self._turn("apply") as is_ours:
+            catch_up = self._opened(may_rebuild=is_ours)
+            while is_ours and not self._closing.is_set() and catch_up.step():
+                self._tell()
+            if is_ours:
+                self._retry(catch_up)
+        self._waiting = None
+
+    def _retry(self, catch_up: CatchUp) -> None:
+        """Try again to embed what could not be, less often the more often it fails."""
+        model = catch_up.generation.model
+        now = time.monotonic()
+        if now < self._retry_at or not self._sources.vectors.count_pending(model):
+            return
+        made = catch_up.retry(_RETRY_BATCH)
+        self._retry_after = 1.0 if made else min(2 * self._retry_after, RETRY_SECONDS_MAX)
+        self._retry_at = now if made else now + self._retry_after
+
+    def _opened(self, *, may_rebuild: bool) -> CatchUp:
+        """Return the generation in use, opened; made anew where the engine lost it."""
+        engine = self._taken()
+        active = self._in_use()
+        if self._catch_up is not None:
+            if self._catch_up.generation.number == active.number:
+                return self._catch_up
+            old, self._catch_up = self._catch_up, None
+            old.facts.close()
+        self._refuse_other_makers(active)
+        if self.reached() > 0 and not engine.exists(active.number):
+            if not may_rebuild:
+                raise IndexUnavailableError("what it held is gone, and is built anew")
+            self.rebuild()
+            return self._opened(may_rebuild=False)
+        self._catch_up = CatchUp(
+            self._sources, self._makers, generation=active, facts=engine.open(active)
+        )
+        return self._catch_up
+
+    def _in_use(self) -> Generation:
+        """Return the generation in use; begin the first, unless another process did."""
+        active = self._generations.active()
+        if active is None:
+            self._generations.begin(**_identity(self._makers))
+            active = self._generations.active()
+        assert active is not None, "the first one is in use at once"
+        return active
+
+    def _refuse_other_makers(self, active: Generation) -> None:
+        made_by = {
+            "model": active.model,
+            "dimensions": active.dimensions,
+            "lexicon": active.lexicon,
+        }
+        wanted = _identity(self._makers)
+        if made_by != wanted:
+            raise ConfigurationError(
+                f"the current facts were made with {made_by}, the settings say {wanted}",
+                "build them anew with muniment reindex, or set the old ones again",
+            )
+
+    def _rebuild(self, makers: Makers) -> Generation:
+        with self._applying:
+            engine = self._taken()
+            self._clear_unfinished(engine)
+            begun = self._generations.begin(**_identity(makers))
+        try:
+            facts = engine.open(begun)
+            try:
+                catch_up = CatchUp(self._sources, makers, generation=begun, facts=facts)
+                self._apply_to_head(catch_up)
+                with self._applying:
+                    # Nothing is applied to the old ones now, so these are as far.
+                    self._apply_to_head(catch_up)
+                    active = self._generations.activate(begun.number)
+                    catch_up.generation = active
+                    self._use(engine, catch_up, makers)
+            except BaseException:
+                facts.close()
+                raise
+        except BaseException:
+            if begun.active_from is None:
+                engine.drop(begun.number)
+            raise
+        return active
+
+    def _apply_to_head(self, catch_up: CatchUp) -> None:
+        """Apply what there is now; writers that go on do not keep it from an end."""
+        head = self._sources.ledger.present().head.position
+        while catch_up.reached() < head and catch_up.step():
+            if self._closing.is_set():
+                raise StoreClosedError
+
+    def _use(self, engine: Engine, catch_up: CatchUp, makers: Makers) -> None:
+        """Search *catch_up* from now on, and let go of every other generation."""
+        old, self._catch_up, self._makers = self._catch_up, catch_up, makers
+        self._stopped = None
+        # Whatever is left of the others takes room, and does no harm.
+        with suppress(Unavailable):
+            if old is not None:
+                old.facts.close()
+            for each in self._generations.every():
+                if each.number != catch_up.generation.number:
+                    engine.drop(each.number)
+
+    def _clear_unfinished(self, engine: Engine) -> None:
+        """Remove what a rebuild left whose process died."""
+        for each in self._generations.every():
+            if each.active_from is None:
+                engine.drop(each.number)
+
+    def _taken(self) -> Engine:
+        if self._engine is None:
+            self._engine = self._take_engine()
+        return self._engine
+
+    def _tell(self) -> None:
+        with self._moved:
+            self._moved.notify_all()
+
+
+class _Identity(TypedDict):
+    """What makes one generation another."""
+
+    model: str
+    dimensions: int
+    lexicon: str
+
+
+def _identity(makers: Makers) -> _Identity:
+    embedder = makers.embedder
+    return {
+        "model": embedder.name if embedder else "",
+        "dimensions": embedder.dimensions if embedder else 0,
+        "lexicon": makers.lexicon.name,
+    }

@@ -1,0 +1,302 @@
+"""
+Version vectors in the ledger's own database, sealed like the contents they stand for.
+
+A vector tells what its text is about, so it dies with the key of its stream. It is bound
+to ledger, fact, version and model: one copied into another row does not open.
+"""
+
+import math
+import sys
+from array import array
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+
+from muniment.ledger import sealing
+from muniment.ledger.database import reading, writing
+from muniment.ledger.prepared import Prepared, Row
+from muniment.ledger.sql_recorder import SqlRecorder
+from muniment.ledger.vault import Subject, Vault
+from muniment.projections.ports import Pending, Said, Vector, VersionVector
+from muniment.projections.vector_tables import version_vector
+
+
+_ONE_BY_ONE_MAX = 32
+"""So many rows are found faster by their whole key each than by one list."""
+
+_LIST_MAX = 500
+_PUT_MAX = 1_000
+"""So many rows in one transaction: appends wait for it."""
+
+_LEAST, _MOST = 1e-30, 1e30
+"""Between these the length of a vector can be squared in float32."""
+
+T = TypeVar("T")
+
+
+class SqlVersionVectors:
+    """A `muniment.projections.ports.VersionVectors` beside a ledger in SQL."""
+
+    def __init__(self, recorder: SqlRecorder, vault: Vault, *, lock_timeout: float) -> None:
+        self._recorder = recorder
+        self._ledger = recorder.ledger
+        self._vault = vault
+        self._lock_timeout = lock_timeout
+
+    def put(self, model: str, vectors: Sequence[VersionVector]) -> None:
+        for some in chunks(vectors, _PUT_MAX):
+            self._put(model, some)
+
+    def of(
+        self, subject: Subject, model: str, said: Sequence[Said]
+    ) -> Mapping[Said, Vector]:
+        key = {"ledger": self._ledger, "subject_ref": subject.ref, "model": model}
+        rows: list[Row] = []
+        with reading(self._recorder.reading_engine) as connection:
+            if len(said) <= _ONE_BY_ONE_MAX:
+                for fact_id, version in said:
+                    rows += _ONE.rows(connection, **key, fact_id=fact_id, version=version)
+            else:
+                for ids in chunks(sorted({fact_id for fact_id, _ in said}), _LIST_MAX):
+                    rows += connection.execute(_OF_FACTS, {**key, "fact_ids": ids})
+        wanted = set(said)
+        found = [row for row in rows if (row[1], row[2]) in wanted]
+        return {
+            (row[1], row[2]): vector for row, vector in self._opened(subject, model, found)
+        }
+
+    def like(self, model: str, wanted: Mapping[bytes, Subject]) -> Mapping[bytes, Vector]:
+        rows: list[Row] = []
+        with reading(self._recorder.reading_engine) as connection:
+            for tags in chunks(list(wanted), _LIST_MAX):
+                values = {"ledger": self._ledger, "model": model, "tags": tags}
+                rows += connection.execute(_LIKE, values)
+        theirs: defaultdict[str, dict[bytes, Row]] = defaultdict(dict)
+        subjects = {each.ref: each for each in wanted.values()}
+        for row in rows:
+            theirs[row[0]].setdefault(bytes(row[5]), row)
+        return {
+            bytes(row[5]): vector
+            for ref, found in theirs.items()
+            if ref in subjects
+            for row, vector in self._opened(subjects[ref], model, list(found.values()))
+        }
+
+    def pending(self, model: str, *, limit: int) -> Sequence[Pending]:
+        with reading(self._recorder.reading_engine) as connection:
+            rows = _PENDING.rows(connection, ledger=self._ledger, model=model, most=limit)
+        return [
+            Pending(
+                fact_id=fact_id,
+                version=version,
+                subject_ref=subject_ref,
+                position=position,
+                attempts=attempts,
+            )
+            for subject_ref, fact_id, version, position, attempts in rows
+        ]
+
+    def count_pending(self, model: str) -> int:
+        with reading(self._recorder.reading_engine) as connection:
+            row = _COUNT_PENDING.first(connection, ledger=self._ledger, model=model)
+        return int(row[0]) if row else 0
+
+    def forget(self, subject_ref: str, fact_ids: Sequence[str] | None = None) -> None:
+        key = {"this_ledger": self._ledger, "this_subject": subject_ref}
+        with writing(self._recorder.engine, lock_timeout=self._lock_timeout) as connection:
+            if fact_ids is None:
+                _FORGET_SUBJECT.run(connection, **key)
+            else:
+                rows = [{**key, "this_fact": each} for each in fact_ids]
+                _FORGET_FACT.run_many(connection, rows)
+
+    def forget_model(self, model: str) -> None:
+        with writing(self._recorder.engine, lock_timeout=self._lock_timeout) as connection:
+            _FORGET_MODEL.run(connection, this_ledger=self._ledger, this_model=model)
+
+    def _put(self, model: str, vectors: Sequence[VersionVector]) -> None:
+        rows = [
+            row
+            for subject, theirs in _by_subject(vectors)
+            for row in self._sealed(subject, model, theirs)
+        ]
+        embedded = [row for row in rows if row["state"] is not None]
+        pending = [row for row in rows if row["state"] is None]
+        if not rows:
+            return
+        with writing(self._recorder.engine, lock_timeout=self._lock_timeout) as connection:
+            dialect = connection.dialect.name
+            _PUT[dialect].run_many(connection, embedded)
+            _PUT_PENDING[dialect].run_many(connection, pending)
+
+    def _sealed(
+        self, subject: Subject, model: str, vectors: Sequence[VersionVector]
+    ) -> Iterator[dict[str, object]]:
+        keys = self._vault.keys(subject, {each.key_id for each in vectors})
+        for each in vectors:
+            key = keys.get(each.key_id)
+            if key is None:
+                continue
+            place = place_of(self._ledger, each.fact_id, each.version, model)
+            vector = each.vector
+            yield {
+                "ledger": self._ledger,
+                "subject_ref": subject.ref,
+                "model": model,
+                "fact_id": each.fact_id,
+                "version": each.version,
+                "position": each.position,
+                "key_id": each.key_id,
+                "text_tag": each.text_tag,
+                "attempts": 1,
+                "dimensions": len(vector) if vector is not None else 0,
+                "state": None
+                if vector is None
+                else sealing.seal(key, as_bytes(vector), place=place),
+            }
+
+    def _opened(
+        self, subject: Subject, model: str, rows: Sequence[Row]
+    ) -> Iterator[tuple[Row, Vector]]:
+        keys = self._vault.keys(subject, {row[3] for row in rows}) if rows else {}
+        for row in rows:
+            _, fact_id, version, key_id, state = row[:5]
+            key = keys.get(key_id)
+            if key is None:
+                continue
+            place = place_of(self._ledger, fact_id, version, model)
+            yield row, from_bytes(sealing.unseal(key, bytes(state), place=place))
+
+
+def text_tag(subject: Subject, text: str) -> bytes:
+    """Return the keyed digest by which the embedding of *text* is found again."""
+    return sealing.tag(subject.tag_key, b"vector\x00" + text.encode())
+
+
+def place_of(ledger: str, fact_id: str, version: int, model: str) -> bytes:
+    """Return where the vector of one version stands, to which its seal is bound."""
+    return f"vector/{ledger}/{fact_id}/{version}/{model}".encode()
+
+
+def as_bytes(vector: Vector) -> bytes:
+    """Return *vector* as float32, little-endian."""
+    packed = vector if isinstance(vector, array) else array("f", vector)
+    if sys.byteorder == "big":
+        packed = array("f", packed)
+        packed.byteswap()
+    return packed.tobytes()
+
+
+def from_bytes(packed: bytes) -> Vector:
+    """Return what `as_bytes` was given, rounded to float32."""
+    vector = array("f")
+    vector.frombytes(packed)
+    if sys.byteorder == "big":
+        vector.byteswap()
+    return vector
+
+
+def is_vector(vector: Vector, dimensions: int) -> bool:
+    """Whether *vector* is one that can be compared: of that size, finite, not zero."""
+    return len(vector) == dimensions and _LEAST < math.hypot(*vector) < _MOST
+
+
+def chunks(values: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    """Yield *values* in pieces of at most *size*."""
+    for start in range(0, len(values), size):
+        yield values[start : start + size]
+
+
+def _by_subject(
+    vectors: Sequence[VersionVector],
+) -> Iterator[tuple[Subject, list[VersionVector]]]:
+    theirs: defaultdict[str, list[VersionVector]] = defaultdict(list)
+    for each in vectors:
+        theirs[each.subject.ref].append(each)
+    for same in theirs.values():
+        yield same[0].subject, same
+
+
+_c = version_vector.c
+_LEDGER = _c.ledger == sa.bindparam("ledger", type_=sa.Text)
+_MODEL = _c.model == sa.bindparam("model", type_=sa.Text)
+_SUBJECT = _c.subject_ref == sa.bindparam("subject_ref", type_=sa.Text)
+_EMBEDDED = _c.state.is_not(None)
+_ROW = (_c.subject_ref, _c.fact_id, _c.version, _c.key_id, _c.state, _c.text_tag)
+"""In this order `_opened` takes them."""
+
+_ONE = Prepared(
+    sa.select(*_ROW).where(
+        _LEDGER,
+        _SUBJECT,
+        _MODEL,
+        _EMBEDDED,
+        _c.fact_id == sa.bindparam("fact_id", type_=sa.Text),
+        _c.version == sa.bindparam("version", type_=sa.BigInteger),
+    )
+)
+_OF_FACTS = sa.select(*_ROW).where(
+    _LEDGER,
+    _SUBJECT,
+    _MODEL,
+    _EMBEDDED,
+    _c.fact_id.in_(sa.bindparam("fact_ids", expanding=True)),
+)
+_LIKE = sa.select(*_ROW).where(
+    _LEDGER, _MODEL, _EMBEDDED, _c.text_tag.in_(sa.bindparam("tags", expanding=True))
+)
+_PENDING = Prepared(
+    sa.select(_c.subject_ref, _c.fact_id, _c.version, _c.position, _c.attempts)
+    .where(_LEDGER, _MODEL, _c.state.is_(None))
+    .order_by(_c.attempts, _c.position)
+    .limit(sa.bindparam("most", type_=sa.BigInteger))
+)
+_COUNT_PENDING = Prepared(
+    sa.select(sa.func.count())
+    .select_from(version_vector)
+    .where(_LEDGER, _MODEL, _c.state.is_(None))
+)
+
+
+def _upserts() -> Iterator[tuple[str, Prepared, Prepared]]:
+    """Yield by dialect the statements that keep an embedded and a pending version."""
+    keys = ["ledger", "subject_ref", "model", "fact_id", "version"]
+    for dialect, insert in (("sqlite", sqlite.insert), ("postgresql", postgresql.insert)):
+        statement = insert(version_vector)
+        new = statement.excluded
+        embedded = statement.on_conflict_do_update(
+            index_elements=keys,
+            set_={
+                each.name: new[each.name]
+                for each in version_vector.columns
+                if each.name not in keys
+            },
+        )
+        pending = statement.on_conflict_do_update(
+            index_elements=keys,
+            set_={"attempts": _c.attempts + sa.literal_column("1")},
+            where=_c.state.is_(None),
+        )
+        yield dialect, Prepared(embedded), Prepared(pending)
+
+
+_PUT = {dialect: embedded for dialect, embedded, _ in _upserts()}
+_PUT_PENDING = {dialect: pending for dialect, _, pending in _upserts()}
+_THIS_LEDGER = _c.ledger == sa.bindparam("this_ledger", type_=sa.Text)
+_THIS_SUBJECT = _c.subject_ref == sa.bindparam("this_subject", type_=sa.Text)
+_FORGET_SUBJECT = Prepared(sa.delete(version_vector).where(_THIS_LEDGER, _THIS_SUBJECT))
+_FORGET_FACT = Prepared(
+    sa.delete(version_vector).where(
+        _THIS_LEDGER,
+        _THIS_SUBJECT,
+        _c.fact_id == sa.bindparam("this_fact", type_=sa.Text),
+    )
+)
+_FORGET_MODEL = Prepared(
+    sa.delete(version_vector).where(
+        _THIS_LEDGER, _c.model == sa.bindparam("this_model", type_=sa.Text)
+    )
+)

@@ -1,0 +1,180 @@
+"""How near a question is in meaning, by the vectors of the model that was in use then."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import util
+from operator import mul
+from typing import Final
+
+from muniment.domain.time import Instant
+from muniment.errors import EmbedderUnavailableError
+from muniment.projections.embedding import Embedding
+from muniment.projections.ports import (
+    Embedder,
+    Generation,
+    Generations,
+    Vector,
+    VersionVectors,
+)
+from muniment.recall.documents import Document, statements
+
+
+_MADE_MAX: Final = 64
+"""So many missing vectors a search makes itself; more are left to who keeps them up."""
+
+_HAS_NUMPY: Final = util.find_spec("numpy") is not None
+
+Cosines = Sequence[float | None]
+"""One for each document; ``None`` where its version has no vector yet."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nearness:
+    """
+    What the leg of meaning answers.
+
+    Attributes:
+        cosines: ``None`` where the leg could not be served.
+        unserved: Why it could not, or not for all; ``None`` where it was.
+        model: By which it was answered; empty for none.
+    """
+
+    cosines: Cosines | None
+    unserved: str | None
+    model: str
+
+
+class Meaning:
+    """
+    Compares questions with versions.
+
+    Safe to use from many threads.
+
+    Args:
+        vectors: Of versions.
+        generations: Which model was in use when.
+        embedder: As configured; ``None`` for none.
+        former: Other embedders that can be asked, for searches as of their time.
+        lexicon: Name of the lexicon in use.
+    """
+
+    def __init__(
+        self,
+        vectors: VersionVectors,
+        generations: Generations,
+        embedder: Embedder | None,
+        *,
+        former: Sequence[Embedder] = (),
+        lexicon: str,
+    ) -> None:
+        self._vectors = vectors
+        self._generations = generations
+        self._lexicon = lexicon
+        self.embedder = embedder
+        self._embedders = {each.name: each for each in former}
+        if embedder is not None:
+            self._embedders[embedder.name] = embedder
+
+    def know(self, embedder: Embedder | None) -> None:
+        """Ask *embedder*, too, wherever its model was in use, or will be."""
+        if embedder is not None:
+            self._embedders = {**self._embedders, embedder.name: embedder}
+
+    def use(self, embedder: Embedder | None) -> None:
+        """Ask *embedder* from now on; the one before stays for searches as of then."""
+        self.know(embedder)
+        self.embedder = embedder
+
+    def nearness(
+        self, question: str, documents: Sequence[Document], recorded_at: Instant
+    ) -> Nearness:
+        """Return how near *documents* are to *question*, as of *recorded_at*."""
+        model = self._in_use(recorded_at).model
+        if not model:
+            return _unserved("no embedder is set", model)
+        embedder = self._embedders.get(model)
+        if embedder is None:
+            return _unserved(f"the model of then, {model}, is not configured", model)
+        if not documents:
+            return Nearness(cosines=[], unserved=None, model=model)
+        try:
+            asked = embedder.query(question)
+        except EmbedderUnavailableError as error:
+            return _unserved(error.problem, model)
+        self._fetch(embedder, documents)
+        cosines = _cosines(asked, [each.opened.vectors.get(model) for each in documents])
+        missing = sum(each is None for each in cosines)
+        return Nearness(
+            cosines=cosines,
+            unserved=f"{missing} facts have no vector yet" if missing else None,
+            model=model,
+        )
+
+    def vector(self, question: str, model: str) -> Vector | None:
+        """Return the vector of *question* by *model*; ``None`` where it cannot be asked."""
+        embedder = self._embedders.get(model)
+        try:
+            return None if embedder is None else embedder.query(question)
+        except EmbedderUnavailableError:
+            return None
+
+    def _in_use(self, recorded_at: Instant) -> Generation:
+        found = self._generations.at(recorded_at)
+        if found is not None:
+            return found
+        return self._generations.begin(
+            model=self.embedder.name if self.embedder else "",
+            dimensions=self.embedder.dimensions if self.embedder else 0,
+            lexicon=self._lexicon,
+        )
+
+    def _fetch(self, embedder: Embedder, documents: Sequence[Document]) -> None:
+        """Have the vectors of *documents* in memory, as far as there are any."""
+        model = embedder.name
+        missing = [each for each in documents if model not in each.opened.vectors]
+        theirs: dict[str, list[Document]] = {}
+        for each in missing:
+            theirs.setdefault(each.subject.ref, []).append(each)
+        for same in theirs.values():
+            said = [each.said for each in same]
+            found = self._vectors.of(same[0].subject, model, said)
+            _remember(model, same, found)
+        unmade = [each for each in missing if model not in each.opened.vectors]
+        # The other versions come later, or the first search after a load would wait.
+        if 0 < len(unmade) <= _MADE_MAX:
+            made = Embedding(self._vectors, embedder).new(statements(unmade))
+            _remember(model, unmade, made)
+
+
+def _remember(
+    model: str, documents: Sequence[Document], found: Mapping[tuple[str, int], Vector]
+) -> None:
+    for each in documents:
+        vector = found.get(each.said)
+        if vector is not None:
+            each.opened.vectors[model] = vector
+
+
+def _unserved(why: str, model: str) -> Nearness:
+    return Nearness(cosines=None, unserved=why, model=model)
+
+
+def _cosines(asked: Vector, vectors: Sequence[Vector | None]) -> Cosines:
+    there = [each for each in vectors if each is not None]
+    products = iter(_products(asked, there))
+    return [None if each is None else next(products) for each in vectors]
+
+
+def _products(asked: Vector, vectors: Sequence[Vector]) -> Sequence[float]:
+    """Return the inner product of *asked* with each vector; all are of length one."""
+    if not vectors or not _HAS_NUMPY:
+        return [sum(map(mul, asked, each)) for each in vectors]
+    import numpy as np  # noqa: PLC0415 - comes with the embedders that need it
+
+    matrix = np.array(vectors, dtype=np.float32)
+    # Row by row, not as one product: how BLAS adds up depends on how many rows there are,
+    # and the same search must give the same score whatever else is believed.
+    products: list[float] = (
+        (matrix * np.asarray(asked, dtype=np.float32)).sum(axis=1).tolist()
+    )
+    return products

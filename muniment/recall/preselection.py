@@ -1,0 +1,128 @@
+"""
+Which facts of a subject with very many to look at: those the engine finds.
+
+Up to some thousands of facts, every one is ranked: exactly, and quickly enough. Beyond,
+the engine of the current facts says which could matter now; each is read from the
+timeline all the same, so nothing it wrongly holds is ever shown.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from muniment.domain.events import Status
+from muniment.domain.time import Instant
+from muniment.errors import IndexUnavailableError
+from muniment.projections.ports import CurrentFacts, Generation, Lexicon, Vector, Within
+
+
+RANKED_MAX: Final = 5_000
+_DEPTH: Final = 100
+
+FactOf = tuple[str, str]
+"""A subject, as the ledger names it, and a fact of it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sought:
+    """
+    What an engine is asked.
+
+    Attributes:
+        subject_refs: Whose.
+        position: Of the last event known; an engine that is behind is not asked.
+    """
+
+    text: str
+    subject_refs: tuple[str, ...]
+    position: int
+    valid_at: Instant
+    expired_at: Instant
+    statuses: tuple[str, ...]
+    categories: tuple[str, ...] | None
+    attributes: tuple[str, ...] | None
+    min_confidence: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preselected:
+    """
+    What the engine finds.
+
+    Attributes:
+        keyword: By fact, how well its terms match; of all that match at all.
+        near: The facts nearest in meaning.
+    """
+
+    keyword: Mapping[FactOf, float]
+    near: frozenset[FactOf]
+
+
+class Kept(Protocol):
+    """Who keeps the current facts up; see `muniment.projections.upkeep.Upkeep`."""
+
+    def current(self) -> tuple[Generation, CurrentFacts] | None: ...
+
+    def reached(self) -> int: ...
+
+
+class Asks(Protocol):
+    """Who turns a question into a vector; see `muniment.recall.meaning.Meaning`."""
+
+    def vector(self, question: str, model: str) -> Vector | None: ...
+
+
+class Preselection:
+    """
+    Asks the engine, where that is worth it.
+
+    Args:
+        kept: Gives the engine, where this process has one.
+        asks: Embeds the question.
+        lexicon: Cuts it into terms.
+        ranked_max: Of subjects with more facts, only what the engine finds is ranked.
+    """
+
+    def __init__(
+        self, kept: Kept, asks: Asks, lexicon: Lexicon, *, ranked_max: int = RANKED_MAX
+    ) -> None:
+        self._kept = kept
+        self._asks = asks
+        self._lexicon = lexicon
+        self._ranked_max = ranked_max
+
+    def of(self, sought: Sought) -> Preselected | None:
+        """Return what the engine finds; ``None`` where every fact is to be ranked."""
+        current = self._kept.current()
+        if current is None:
+            return None
+        generation, facts = current
+        try:
+            count = sum(facts.count(each) for each in sought.subject_refs)
+            # Behind, it would miss what was just written; so it is not asked.
+            if count <= self._ranked_max or self._kept.reached() < sought.position:
+                return None
+            return self._found(sought, generation, facts)
+        except IndexUnavailableError:
+            return None
+
+    def _found(
+        self, sought: Sought, generation: Generation, facts: CurrentFacts
+    ) -> Preselected:
+        within = Within(
+            subject_refs=sought.subject_refs,
+            valid_at=sought.valid_at,
+            expired_at=sought.expired_at,
+            categories=sought.categories,
+            attributes=sought.attributes,
+            statuses=tuple(Status(each) for each in sought.statuses),
+            min_confidence=sought.min_confidence,
+        )
+        terms = self._lexicon.query(sought.text)
+        matching = facts.matching(terms, within, limit=_DEPTH) if terms.indices else ()
+        vector = self._asks.vector(sought.text, generation.model)
+        near = () if vector is None else facts.nearest(vector, within, limit=_DEPTH)
+        return Preselected(
+            keyword={(each.subject_ref, each.fact_id): each.score for each in matching},
+            near=frozenset((each.subject_ref, each.fact_id) for each in near),
+        )

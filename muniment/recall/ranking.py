@@ -1,0 +1,199 @@
+"""
+From scores to one order. Pure: the same documents and question always rank the same.
+
+Sums run in the order of the documents and the question, so that a score is the same to
+the last bit whenever the same things are ranked.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+
+Scores = Sequence[float]
+"""One for each document; 0 or less where a leg says nothing of it."""
+
+_SATURATION: Final = 1.2
+_LENGTH_SHARE: Final = 0.75
+"""The usual k1 and b of BM25."""
+
+_DIVERSE_MAX: Final = 20
+"""So many are chosen for being unlike each other; nobody reads further with that care."""
+
+_BEFORE: Final = 0.4
+_AFTER: Final = 0.2
+"""What a turn of a conversation gets of the score of the one before it, and after it."""
+
+
+def bm25(
+    question: Sequence[str],
+    counts: Sequence[Mapping[str, int]],
+    lengths: Sequence[int],
+    *,
+    weights: Mapping[str, float],
+) -> list[float]:
+    """
+    Return how well each document matches the terms of a question.
+
+    Args:
+        question: Its terms; a repeated one counts once more.
+        counts: The terms of each document.
+        lengths: How many terms each has.
+        weights: Of terms that do not count in full.
+
+    Source:
+        S. Robertson, H. Zaragoza, *The Probabilistic Relevance Framework: BM25 and
+        Beyond*, 2009, section 3.4.
+    """
+    scores = [0.0] * len(counts)
+    mean = sum(lengths) / len(lengths) if lengths else 0.0
+    norms = [
+        _SATURATION * (1 - _LENGTH_SHARE + _LENGTH_SHARE * each / mean) for each in lengths
+    ]
+    for term in question:
+        having = [place for place, terms in enumerate(counts) if term in terms]
+        rarity = weights.get(term, 1.0) * _rarity(len(having), len(counts))
+        for place in having:
+            often = counts[place][term]
+            scores[place] += rarity * often * (_SATURATION + 1) / (often + norms[place])
+    return scores
+
+
+def shares(groups: Sequence[Sequence[bool]]) -> list[float]:
+    """
+    Return for each document the rarity of the things it has, added up.
+
+    Args:
+        groups: For each thing, whether each document has it.
+    """
+    if not groups:
+        return []
+    scores = [0.0] * len(groups[0])
+    for having in groups:
+        rarity = _rarity(sum(having), len(having))
+        for place, has in enumerate(having):
+            if has:
+                scores[place] += rarity
+    return scores
+
+
+def in_context(
+    scores: Scores, before: Sequence[int | None], after: Sequence[int | None]
+) -> list[float]:
+    """
+    Return *scores* with a share of those of the neighbours in a conversation.
+
+    An answer seldom repeats the words of the question it answers.
+
+    Args:
+        scores: Of each document.
+        before: Where the one said just before stands, if there is one.
+        after: Where the one said just after stands, if there is one.
+    """
+    return [
+        score
+        + (_BEFORE * scores[early] if early is not None else 0.0)
+        + (_AFTER * scores[late] if late is not None else 0.0)
+        for score, early, late in zip(scores, before, after, strict=True)
+    ]
+
+
+def ranks(
+    scores: Scores, *, depth: int | None = None, floor: float = 0.0
+) -> dict[int, int]:
+    """
+    Return the rank of each document above *floor*, from 1; equal scores share one.
+
+    Args:
+        scores: Of each document.
+        depth: Only ranks up to this one.
+        floor: Scores up to it are no match.
+    """
+    matched = [place for place, score in enumerate(scores) if score > floor]
+    matched.sort(key=lambda place: -scores[place])
+    found: dict[int, int] = {}
+    rank = 0
+    for number, place in enumerate(matched, start=1):
+        if number == 1 or scores[place] != scores[matched[number - 2]]:
+            rank = number
+        if depth is not None and rank > depth:
+            break
+        found[place] = rank
+    return found
+
+
+def fused(
+    legs: Mapping[str, Mapping[int, int]], weights: Mapping[str, float], *, k: int
+) -> dict[int, float]:
+    """
+    Return one score for each document that any leg ranks, by reciprocal ranks.
+
+    Args:
+        legs: By name, the ranks of documents.
+        weights: By name, how much a leg counts.
+        k: How little the first ranks stand out.
+
+    Source:
+        G. V. Cormack, C. L. A. Clarke, S. Buettcher, *Reciprocal Rank Fusion outperforms
+        Condorcet and individual Rank Learning Methods*, SIGIR 2009.
+    """
+    scores: dict[int, float] = {}
+    for name in sorted(legs):
+        for place, rank in legs[name].items():
+            scores[place] = scores.get(place, 0.0) + weights[name] / (k + rank)
+    return scores
+
+
+def faded(age_us: int, half_life_us: float) -> float:
+    """Return 1 for what is new or yet to come, a half after one half-life, and so on."""
+    return math.exp2(-max(age_us, 0) / half_life_us)
+
+
+def diverse(
+    order: Sequence[int],
+    scores: Mapping[int, float],
+    terms: Sequence[Mapping[str, int]],
+    *,
+    limit: int,
+    share: float,
+) -> list[int]:
+    """
+    Return *limit* of *order*, each chosen for its score less its likeness to those before.
+
+    Args:
+        order: Candidates, best first.
+        scores: Of each, above zero.
+        terms: Of each document: two that share all of them are one said twice.
+        limit: How many to choose.
+        share: 0 for the order as it is; up to 1, where likeness counts like the score.
+
+    Source:
+        J. Carbonell, J. Goldstein, *The Use of MMR, Diversity-Based Reranking*, SIGIR 1998.
+    """
+    if not order or share == 0:
+        return list(order[:limit])
+    best = scores[order[0]]
+    first = min(limit, _DIVERSE_MAX)
+    left = list(order[: 3 * first])
+    rest = order[len(left) :]
+    likeness = dict.fromkeys(left, 0.0)
+    chosen: list[int] = []
+    while left and len(chosen) < first:
+        place = max(left, key=lambda each: scores[each] / best - share * likeness[each])
+        left.remove(place)
+        chosen.append(place)
+        for other in left:
+            likeness[other] = max(likeness[other], _likeness(terms[place], terms[other]))
+    return [*chosen, *left, *rest][:limit]
+
+
+def _likeness(one: Mapping[str, int], other: Mapping[str, int]) -> float:
+    """Return which share of their terms two documents have in common."""
+    if not one or not other:
+        return 0.0
+    common = len(one.keys() & other.keys())
+    return common / (len(one) + len(other) - common)
+
+
+def _rarity(having: int, total: int) -> float:
+    return math.log(1 + (total - having + 0.5) / (having + 0.5))

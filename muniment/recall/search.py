@@ -1,0 +1,344 @@
+"""From a question to ranked beliefs: every leg over the same documents, then one order."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from muniment.domain.time import BEGINNING, AsOf, Instant
+from muniment.ledger.vault import Subject
+from muniment.recall import legs, ranking
+from muniment.recall.documents import Document, Documents
+from muniment.recall.meaning import Meaning, Nearness
+from muniment.recall.preselection import FactOf, Preselected, Preselection, Sought
+from muniment.recall.tokens import asked, terms
+
+
+EXACT: Final = "exact"
+KEYWORD: Final = "keyword"
+MEANING: Final = "meaning"
+CONTEXT: Final = "context"
+ENTITY: Final = "entity"
+
+_WEIGHTS: Final = {EXACT: 2.0, KEYWORD: 1.0, MEANING: 0.5, CONTEXT: 0.5, ENTITY: 0.3}
+_FUSION: Final = 20
+_MEANING_DEPTH: Final = 100
+"""Cosines rank everything; only so many say something."""
+
+_RECENT_WEIGHT: Final = 0.7
+_SYNONYM_WEIGHT: Final = 0.5
+"""What a term counts that was not asked for itself."""
+
+_RECENCY: Final = 0.1
+_IMPORTANCE: Final = 0.2
+_CONFIDENCE: Final = 0.2
+"""How much of a score each of them can give or take."""
+
+_LIKENESS: Final = 0.1
+_DAY_US: Final = 86_400_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuning:
+    """
+    What is configured of ranking.
+
+    Attributes:
+        half_life_days: After which a belief counts half as recent.
+        half_lives: The same by category.
+        synonyms: By term, other terms that mean it.
+    """
+
+    half_life_days: float = 180.0
+    half_lives: Mapping[str, float] = field(default_factory=dict)
+    synonyms: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filters:
+    """
+    What may be returned; a field that is ``None`` does not bind.
+
+    Attributes:
+        statuses: Others do not even weigh in.
+        since: Holds from then or later; what began at a time nobody said is left out.
+        until: Holds from before then; likewise.
+    """
+
+    statuses: tuple[str, ...]
+    categories: tuple[str, ...] | None = None
+    attributes: tuple[str, ...] | None = None
+    sources: tuple[str, ...] | None = None
+    min_confidence: float | None = None
+    since: Instant | None = None
+    until: Instant | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """
+    What is asked, of whom, at which point.
+
+    Attributes:
+        subjects: Searched together.
+        asked_at: The recorded time that was asked for.
+        recent: What was said just before, by which the question is widened.
+        position: Of the last event known at *as_of*.
+        is_current: Whether that is now, so that the current facts can be asked.
+        limit: At most so many.
+    """
+
+    text: str
+    position: int
+    is_current: bool
+    subjects: Sequence[Subject]
+    as_of: AsOf
+    asked_at: Instant
+    filters: Filters
+    recent: Sequence[str]
+    limit: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranked:
+    """
+    A belief that answers, and why it stands where it does.
+
+    Attributes:
+        ranks: By leg, its rank there.
+        scores: By leg, its score there.
+        factors: What the fused score was multiplied with, by reason.
+    """
+
+    document: Document
+    score: float
+    ranks: Mapping[str, int]
+    scores: Mapping[str, float]
+    factors: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """
+    What was found.
+
+    Attributes:
+        unserved: By leg, why it could not be served, or not for all.
+        model: The embedding model that was asked; empty for none.
+    """
+
+    hits: Sequence[Ranked]
+    unserved: Mapping[str, str]
+    model: str
+
+
+class Searcher:
+    """
+    Ranks what subjects believe, now or then, by one code path.
+
+    Safe to use from many threads.
+    """
+
+    def __init__(
+        self,
+        documents: Documents,
+        meaning: Meaning,
+        tuning: Tuning,
+        preselection: Preselection,
+    ) -> None:
+        self._documents = documents
+        self._meaning = meaning
+        self._tuning = tuning
+        self._preselection = preselection
+
+    def search(self, question: Question) -> Answer:
+        """Return at most *limit* beliefs that answer, best first, ties by fact id."""
+        chosen = self._preselected(question)
+        documents = [
+            each
+            for subject in question.subjects
+            for each in self._of(subject, question, chosen)
+            if each.row.traits.status.value in question.filters.statuses
+        ]
+        asked_with = "\n".join((*question.recent, question.text))
+        nearness = self._meaning.nearness(asked_with, documents, question.asked_at)
+        scores = self._scores(question, documents, nearness)
+        if chosen is not None:
+            # How rare a term is among so few says nothing; the engine knows it of all.
+            scores[KEYWORD] = [chosen.keyword.get(_name(each), 0.0) for each in documents]
+        allowed = [_passes(each, question.filters) for each in documents]
+        ranks = _ranks(scores, allowed)
+        hits = self._ordered(question, documents, scores, ranks)
+        unserved = {} if nearness.unserved is None else {MEANING: nearness.unserved}
+        return Answer(hits=hits, unserved=unserved, model=nearness.model)
+
+    def _preselected(self, question: Question) -> Preselected | None:
+        """Return what the engine finds, where there are too many to rank every one."""
+        filters = question.filters
+        if not question.is_current or not question.subjects:
+            return None
+        return self._preselection.of(
+            Sought(
+                text="\n".join((*question.recent, question.text)),
+                subject_refs=tuple(each.ref for each in question.subjects),
+                position=question.position,
+                valid_at=question.as_of.valid_at,
+                expired_at=question.asked_at,
+                statuses=filters.statuses,
+                categories=filters.categories,
+                attributes=filters.attributes,
+                min_confidence=filters.min_confidence,
+            )
+        )
+
+    def _of(
+        self, subject: Subject, question: Question, chosen: Preselected | None
+    ) -> list[Document]:
+        as_of, expired_at = question.as_of, question.asked_at
+        if chosen is None:
+            return self._documents.of(subject, as_of, expired_at=expired_at)
+        found = chosen.keyword.keys() | chosen.near
+        theirs = {fact_id for ref, fact_id in found if ref == subject.ref}
+        # An id has no terms of the text that it names.
+        theirs.add(question.text.strip())
+        return self._documents.of_facts(subject, theirs, as_of, expired_at=expired_at)
+
+    def _scores(
+        self, question: Question, documents: Sequence[Document], nearness: Nearness
+    ) -> dict[str, list[float]]:
+        before, after = legs.neighbours(documents)
+        wanted, weights = _widened(question, self._tuning.synonyms)
+        keyword = ranking.bm25(
+            wanted,
+            [each.opened.counts for each in documents],
+            [each.opened.length for each in documents],
+            weights=weights,
+        )
+        scores = {
+            EXACT: legs.exact(question.text, documents),
+            KEYWORD: ranking.in_context(keyword, before, after),
+            ENTITY: legs.entities(question.text, documents),
+        }
+        if nearness.cosines is not None:
+            scores[MEANING] = legs.above_mean(nearness.cosines)
+            scores[CONTEXT] = ranking.in_context(scores[MEANING], before, after)
+            unknown = [at for at, each in enumerate(nearness.cosines) if each is None]
+            for place in unknown:
+                scores[MEANING][place] = scores[CONTEXT][place] = float("-inf")
+        return scores
+
+    def _ordered(
+        self,
+        question: Question,
+        documents: Sequence[Document],
+        scores: Mapping[str, Sequence[float]],
+        ranks: Mapping[str, Mapping[int, int]],
+    ) -> list[Ranked]:
+        fused = ranking.fused(ranks, _WEIGHTS, k=_FUSION)
+        factors = {place: self._factors(question, documents[place]) for place in fused}
+        final = {
+            place: score * (1 + sum(factors[place].values()))
+            for place, score in fused.items()
+        }
+        order = sorted(
+            final,
+            key=lambda place: (
+                -final[place],
+                documents[place].row.fact_id,
+                documents[place].row.valid.start,
+            ),
+        )
+        chosen = ranking.diverse(
+            order,
+            final,
+            [each.opened.counts for each in documents],
+            limit=question.limit,
+            share=_LIKENESS,
+        )
+        return [
+            Ranked(
+                document=documents[place],
+                score=final[place],
+                ranks={leg: found[place] for leg, found in ranks.items() if place in found},
+                scores={leg: scores[leg][place] for leg in ranks if place in ranks[leg]},
+                factors=factors[place],
+            )
+            for place in chosen
+        ]
+
+    def _factors(self, question: Question, document: Document) -> dict[str, float]:
+        """Return what is added to 1 to multiply the score of a document with."""
+        row, traits = document.row, document.row.traits
+        start = row.recorded.start if row.valid.start == BEGINNING else row.valid.start
+        days = self._tuning.half_lives.get(
+            traits.category or "", self._tuning.half_life_days
+        )
+        age = question.as_of.valid_at - start
+        return {
+            "recency": _RECENCY * ranking.faded(age, days * _DAY_US),
+            "importance": _IMPORTANCE * (traits.importance - 0.5),
+            "confidence": _CONFIDENCE * (traits.confidence - 1),
+        }
+
+
+def _ranks(
+    scores: Mapping[str, Sequence[float]], allowed: Sequence[bool]
+) -> dict[str, dict[int, int]]:
+    """Return by leg the ranks of what may be returned."""
+    found: dict[str, dict[int, int]] = {}
+    for leg, of_leg in scores.items():
+        by_meaning = leg in (MEANING, CONTEXT)
+        nothing = float("-inf") if by_meaning else 0.0
+        masked = [
+            score if may else nothing for score, may in zip(of_leg, allowed, strict=True)
+        ]
+        depth = _MEANING_DEPTH if by_meaning else None
+        found[leg] = ranking.ranks(masked, depth=depth, floor=nothing)
+    return found
+
+
+def _passes(document: Document, filters: Filters) -> bool:
+    traits = document.row.traits
+    return (
+        _among(traits.category, filters.categories)
+        and _among(traits.attribute, filters.attributes)
+        and _among(document.opened.content.evidence.source, filters.sources)
+        and (filters.min_confidence is None or traits.confidence >= filters.min_confidence)
+        and _starts_within(document.row.valid.start, filters)
+    )
+
+
+def _name(document: Document) -> FactOf:
+    return document.subject.ref, document.row.fact_id
+
+
+def _among(value: str | None, wanted: tuple[str, ...] | None) -> bool:
+    return wanted is None or value in wanted
+
+
+def _starts_within(start: Instant, filters: Filters) -> bool:
+    if filters.since is None and filters.until is None:
+        return True
+    return (
+        start != BEGINNING
+        and (filters.since is None or start >= filters.since)
+        and (filters.until is None or start < filters.until)
+    )
+
+
+def _widened(
+    question: Question, synonyms: Mapping[str, Sequence[str]]
+) -> tuple[list[str], dict[str, float]]:
+    """Return the terms to look for, and the weights of those nobody asked for."""
+    wanted = asked(question.text)
+    weights: dict[str, float] = {}
+    own = set(wanted)
+    for word, others in sorted(synonyms.items()):
+        if own.issuperset(terms(word)):
+            alike = {term for other in others for term in terms(other)}
+            weights.update(dict.fromkeys(sorted(alike - own), _SYNONYM_WEIGHT))
+    said = Counter(term for turn in question.recent for term in asked(turn))
+    weights.update(
+        dict.fromkeys(sorted(said.keys() - own - weights.keys()), _RECENT_WEIGHT)
+    )
+    return [*wanted, *weights], weights
