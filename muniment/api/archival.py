@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any, Unpack
 from muniment.api import inputs
 from muniment.api.custody import CustodialStore
 from muniment.api.fields import By, Who
-from muniment.api.forgetting import Forgetter
-from muniment.api.lookup import Lookup
 from muniment.api.opening import archive_place, open_ledger, settings_for
 from muniment.api.verbs import verb, write_verb
 from muniment.archive.cold import named
@@ -27,6 +25,7 @@ if TYPE_CHECKING:
     from muniment.archive.archiver import Archived, ArchivePlan, Archiver, Progress
     from muniment.archive.package import Source
     from muniment.archive.portable import Document
+    from muniment.archive.query import Rows
     from muniment.archive.restoring import Restored
 
 
@@ -110,8 +109,8 @@ class ArchivalStore(CustodialStore):
         Make the ledger of a store anew from its archive; the vault and its key are there.
 
         Every answer, position and proof is what it was, as far as the archive reaches.
-        What was erased after it was archived is erased again. A run that was interrupted
-        goes on.
+        What was erased after it was archived is erased again when the store is opened. A
+        run that was interrupted goes on.
 
         Args:
             target: As of `open`.
@@ -124,6 +123,24 @@ class ArchivalStore(CustodialStore):
             VaultMismatchError: If the vault is gone, another, or older than the archive.
         """
         return rebuilt(settings_for(target), progress=progress)
+
+    @verb
+    def query_archive(self, sql: str) -> "Rows":
+        """
+        Return what a question in SQL finds in the archive; needs ``muniment[duckdb]``.
+
+        Args:
+            sql: One SELECT from the views ``events`` and ``transactions``.
+
+        Raises:
+            ConfigurationError: If DuckDB is not installed.
+            InvalidValueError: If it is no question DuckDB understands.
+        """
+        from muniment.archive.query import answered  # noqa: PLC0415 - as below
+        from muniment.archive.shelf import shelf_at  # noqa: PLC0415 - as below
+
+        shelf = shelf_at(named(self._archive_place))
+        return answered(self._ledger.recorder, shelf, sql)
 
     @write_verb
     def export_evidence(
@@ -260,7 +277,6 @@ def rebuilt(settings: Settings, *, progress: "Progress | None") -> "Restored":
     try:
         found = Restorer(opened.ledger, shelf).run(progress=progress or _silent)
         opened.timeline.rebuild()
-        Forgetter(Lookup(opened.ledger, opened.timeline)).resume()
     finally:
         opened.ledger.close()
     return found

@@ -5,13 +5,14 @@ A file is there whole or not at all, and it is on the disk before `Shelf.put` re
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
+import pyarrow.dataset
 import pyarrow.fs
 
 from muniment.errors import ArchiveUnavailableError, ConfigurationError
@@ -203,6 +204,13 @@ class Remote:
 
     def url(self, name: str) -> str:
         return f"{self.place}/{name}"
+
+    def dataset(self, names: Sequence[str]) -> Any:  # noqa: ANN401 - of pyarrow
+        """Return files of Parquet as one data set."""
+        files = [f"{self._path}/{each}" for each in names]
+        return pyarrow.dataset.dataset(
+            files, filesystem=self._filesystem, format="parquet", partitioning="hive"
+        )
 
 
 @contextmanager

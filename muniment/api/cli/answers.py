@@ -9,8 +9,12 @@ from muniment.api import answers, certificates
 
 if TYPE_CHECKING:
     from muniment.api.custody import Hold, Verification
+    from muniment.api.giving import Evidence
+    from muniment.api.importing import Imported
     from muniment.api.loading import Loaded
     from muniment.api.retaining import Retirement
+    from muniment.archive.archiver import ArchivePlan
+    from muniment.archive.query import Rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,11 +165,37 @@ class Rotated:
     keys: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArchiveRun:
+    """What a run wrote to the archive, and how many payloads left the database."""
+
+    segments: int
+    events: int
+    byte_count: int
+    last_position: int
+    pruned: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FromArchive:
+    """
+    A ledger made anew from its archive.
+
+    Attributes:
+        signed: How many events were recorded when the archive was last written.
+    """
+
+    events: int
+    last_position: int
+    signed: int
+
+
 Answer: TypeAlias = (
     "answers.Fact | answers.FactHistory | answers.MemoryDiff | answers.MemorySnapshot"
     "| answers.Page | answers.Receipt | answers.RollbackPlan"
     "| certificates.ErasureCertificate | certificates.ErasurePlan | Verification"
     "| Blamed | Certified | Due | Held | Loaded | Made | Modified | Rebuilt | Retained"
     "| Rotated | Told"
+    "| ArchivePlan | ArchiveRun | Evidence | FromArchive | Imported | Rows"
 )
 """What a command answers, once."""

@@ -5,13 +5,15 @@ from typing import assert_never
 from rich.console import RenderableType
 from rich.text import Text
 
-from muniment.api import answers, certificates, custody
-from muniment.api.cli import custodial, differences, tables
+from muniment.api import answers, certificates, custody, giving, importing
+from muniment.api.cli import archival, custodial, differences, tables
 from muniment.api.cli.answers import (
     Answer,
+    ArchiveRun,
     Blamed,
     Certified,
     Due,
+    FromArchive,
     Held,
     Made,
     Modified,
@@ -22,6 +24,8 @@ from muniment.api.cli.answers import (
 )
 from muniment.api.cli.terminal import visible
 from muniment.api.loading import Loaded
+from muniment.archive.archiver import ArchivePlan
+from muniment.archive.query import Rows
 
 
 def rendered(answer: Answer) -> RenderableType:  # noqa: C901, PLR0911, PLR0912 - one case each
@@ -62,6 +66,15 @@ def rendered(answer: Answer) -> RenderableType:  # noqa: C901, PLR0911, PLR0912 
             | Rotated()
         ):
             return custodial.rendered(answer)
+        case (
+            ArchivePlan()
+            | ArchiveRun()
+            | FromArchive()
+            | Rows()
+            | giving.Evidence()
+            | importing.Imported()
+        ):
+            return archival.rendered(answer)
         case Told():
             return Text("\n".join(["Go on asking:", *(f"  {e}" for e in answer.try_next)]))
         case _:
