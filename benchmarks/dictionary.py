@@ -11,7 +11,7 @@ once released, one is never changed, only followed by another.
 
 import random
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +72,7 @@ _REASONS = (
     "extracted from the conversation;request of the user;imported from the old system;"
     "用户要求;用户更正;对话中提到"
 ).split(";")
+_VALUES: Sequence[object] = ("en", "zh", True, 0.5, 3, None)
 _KEYS = "lang tags kind note origin channel page url model score language topic".split()
 
 
@@ -84,7 +85,7 @@ def content(rng: random.Random) -> dict[str, Any]:
     if rng.random() < 0.3:
         made["entities"] = [rng.choice(_WHAT + _WHAT_ZH)]
     if rng.random() < 0.4:
-        made["metadata"] = {rng.choice(_KEYS): rng.choice(["en", "zh", True, 0.5, 3, None])}
+        made["metadata"] = {rng.choice(_KEYS): rng.choice(_VALUES)}
     if rng.random() < 0.1:
         made["claimed_at"] = rng.randrange(1_700_000_000, 1_800_000_000) * 1_000_000
     return made
@@ -119,7 +120,7 @@ def trained() -> bytes:
     rng = random.Random(1)  # noqa: S311 - made-up sentences
     kinds: list[Callable[[random.Random], dict[str, Any]]] = [content, content, origin]
     encoder = msgspec.json.Encoder(order="sorted")
-    samples = [encoder.encode(kinds[at % 3](rng)) for at in range(SAMPLES)]
+    samples: list[Any] = [encoder.encode(kinds[at % 3](rng)) for at in range(SAMPLES)]
     made = zstandard.train_dictionary(DICTIONARY_BYTES, samples, dict_id=1, level=9)
     return made.as_bytes()
 

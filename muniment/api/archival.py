@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from muniment.api import inputs
 from muniment.api.custody import CustodialStore
 from muniment.api.fields import By, Who
-from muniment.api.opening import archive_place, open_ledger, settings_for
+from muniment.api.opening import ClockSource, archive_place, open_ledger, settings_for
 from muniment.api.verbs import verb, write_verb
 from muniment.archive.cold import named
 from muniment.domain.scope import Scope
@@ -103,6 +103,7 @@ class ArchivalStore(CustodialStore):
         cls,
         target: Settings | Path | str | None = None,
         *,
+        clock: ClockSource | None = None,
         progress: "Progress | None" = None,
     ) -> "Restored":
         """
@@ -114,6 +115,7 @@ class ArchivalStore(CustodialStore):
 
         Args:
             target: As of `open`.
+            clock: As of `open`.
             progress: Told how many events of how many are there.
 
         Raises:
@@ -122,7 +124,8 @@ class ArchivalStore(CustodialStore):
             DamagedArchiveError: If a file of the archive is not what it was.
             VaultMismatchError: If the vault is gone, another, or older than the archive.
         """
-        return rebuilt(settings_for(target), progress=progress)
+        settings, told = settings_for(target), progress or _silent
+        return _rebuilt(settings, clock=clock, progress=told)
 
     @verb
     def query_archive(self, sql: str) -> "Rows":
@@ -264,8 +267,9 @@ class ArchivalStore(CustodialStore):
         return Instant(now - older_than // timedelta(microseconds=1))
 
 
-def rebuilt(settings: Settings, *, progress: "Progress | None") -> "Restored":
-    """Make a ledger anew from its archive; see `MemoryStore.rebuild_from_archive`."""
+def _rebuilt(
+    settings: Settings, *, clock: ClockSource | None, progress: "Progress"
+) -> "Restored":
     from muniment.archive.restoring import Restorer  # noqa: PLC0415 - as above
     from muniment.archive.shelf import shelf_at  # noqa: PLC0415 - as above
 
@@ -273,9 +277,9 @@ def rebuilt(settings: Settings, *, progress: "Progress | None") -> "Restored":
     shelf = shelf_at(place)
     if not shelf.names(f"manifests/ledger={settings.ledger}"):
         raise StoreNotFoundError(place)
-    opened = open_ledger(settings, clock=None, create=True, with_vault=True)
+    opened = open_ledger(settings, clock=clock, create=True, with_vault=True)
     try:
-        found = Restorer(opened.ledger, shelf).run(progress=progress or _silent)
+        found = Restorer(opened.ledger, shelf).run(progress=progress)
         opened.timeline.rebuild()
     finally:
         opened.ledger.close()

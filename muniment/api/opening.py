@@ -69,7 +69,7 @@ class OpenLedger:
     timeline: Timeline
     recall: Recall
     place: str
-    archive: str | None
+    archive: str | None = None
     leave: Callable[[], object] | None = None
 
 

@@ -12,11 +12,11 @@ from importlib.metadata import version
 import pyarrow as pa
 
 from muniment.archive import schema, segment
-from muniment.archive.checking import check_segment
+from muniment.archive.checking import check_segment, row_of
 from muniment.archive.segment import File, Manifest, Stretch
 from muniment.archive.shelf import Shelf, read
 from muniment.domain.time import Instant
-from muniment.errors import TamperedError
+from muniment.errors import ArchiveAheadError, TamperedError
 from muniment.instants import moment
 from muniment.ledger.attesting import Attestor
 from muniment.ledger.cold import Segment
@@ -117,6 +117,7 @@ class Archiver:
 
         Raises:
             ArchiveUnavailableError: If it cannot be written; run again to go on.
+            ArchiveAheadError: If it holds what the ledger does not.
             TamperedError: If an event is not what was recorded: it is not archived.
         """
         with self._recorder.archiving():
@@ -172,16 +173,49 @@ class Archiver:
         return segments[-1] if segments else None
 
     def _clear(self) -> None:
-        """Remove what a run left that did not come to its end."""
+        """Take up or remove what a run left that did not come to its end."""
         known: set[str] = set()
         for each in self._recorder.segments():
-            known.add(each.manifest)
             found = segment.read_manifest(each.manifest, read(self._shelf, each.manifest))
-            known |= {found.events.name, found.transactions.name}
+            known |= {each.manifest, found.events.name, found.transactions.name}
+        where = f"ledger={self._ledger.name}"
+        for name in self._shelf.names(f"{_MANIFESTS}/{where}"):
+            if name in known or not name.endswith(".json"):
+                continue
+            manifest = self._taken_up(name)
+            known |= {name, manifest.events.name, manifest.transactions.name}
         for kind in (_EVENTS, _TRANSACTIONS, _MANIFESTS):
-            for name in self._shelf.names(f"{kind}/ledger={self._ledger.name}"):
+            for name in self._shelf.names(f"{kind}/{where}"):
                 if name not in known:
                     self._shelf.remove(name)
+
+    def _taken_up(self, name: str) -> Manifest:
+        """
+        Remember a segment that was written and not remembered.
+
+        Raises:
+            ArchiveAheadError: If it is not of this ledger's past: it may be all that is
+                left of what another backup would have held.
+        """
+        content, last = read(self._shelf, name), self._last()
+        manifest = segment.read_manifest(name, content)
+        head = self._recorder.present().head
+        with self._recorder.tree() as store:
+            is_ours = (
+                manifest.first_tx == (last.last_tx if last else 0) + 1
+                and manifest.last_tx <= head.tx_id
+                and manifest.leaf_to <= head.position
+                and Tree(store).root(manifest.leaf_to).hex() == manifest.root
+            )
+        if not is_ours:
+            raise ArchiveAheadError(name, self._ledger.name)
+        self._remember(row_of(name, segment.sha256(content), manifest))
+        return manifest
+
+    def _remember(self, row: Segment) -> None:
+        check_segment(self._shelf, row)
+        with self._recorder.appending() as append:
+            append.add_segment(row)
 
     def _rows(self, after: int, last: int) -> Iterator[TransactionRow]:
         while page := self._recorder.read_transactions(after=after, limit=_PAGE):
@@ -253,17 +287,7 @@ class Archiver:
         )
         name, content = f"{_MANIFESTS}/{ledger}/{span}.json", segment.written(manifest)
         self._shelf.put(name, content)
-        row = Segment(
-            first_tx=manifest.first_tx,
-            last_tx=manifest.last_tx,
-            first_position=manifest.first_position,
-            last_position=manifest.last_position,
-            manifest=name,
-            manifest_sha256=segment.sha256(content),
-        )
-        check_segment(self._shelf, row)
-        with self._recorder.appending() as append:
-            append.add_segment(row)
+        self._remember(row_of(name, segment.sha256(content), manifest))
         return manifest
 
     def _kept(self, name: str, table: pa.Table) -> File:
@@ -306,7 +330,7 @@ class Archiver:
             root=root.hex(),
             consistency=tuple(each.hex() for each in path),
             tree_head=note,
-            horizon_us=last.recorded_at,
+            horizon_us=self._recorder.present().horizon,
             predecessor=before.manifest_sha256 if before else "",
             dictionaries=(0, NEWEST),
         )

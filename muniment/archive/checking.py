@@ -56,3 +56,15 @@ def archive_findings(recorder: LedgerRecorder, shelf: Shelf) -> Iterator[Finding
             problem = f"{row.manifest} does not continue the segment before it"
             yield Finding(position=at, kind="archive", problem=problem)
         before, expected = row.manifest_sha256, row.last_tx + 1
+
+
+def row_of(name: str, digest: str, manifest: Manifest) -> Segment:
+    """Return a segment as the ledger remembers it; *digest* is of its manifest."""
+    return Segment(
+        first_tx=manifest.first_tx,
+        last_tx=manifest.last_tx,
+        first_position=manifest.first_position,
+        last_position=manifest.last_position,
+        manifest=name,
+        manifest_sha256=digest,
+    )

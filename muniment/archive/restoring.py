@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 from muniment.archive import schema, segment
 from muniment.archive.archiver import Progress
-from muniment.archive.checking import whole_file
+from muniment.archive.checking import row_of, whole_file
 from muniment.archive.segment import Manifest
 from muniment.archive.shelf import Shelf, read
+from muniment.domain.time import BEGINNING, Instant
 from muniment.errors import DamagedArchiveError, LedgerNotEmptyError, VaultMismatchError
 from muniment.ledger.attesting import Attestor
 from muniment.ledger.cold import Segment
@@ -77,6 +78,9 @@ class Restorer:
             for each, note in heads.items():
                 if each.size <= total and each.size not in kept:
                     append.add_tree_head(each.size, note)
+            # Whatever was answered before, nothing is recorded at or before that time.
+            horizons = (each.horizon_us for _, each in manifests)
+            append.promise(Instant(max(append.now, *horizons, BEGINNING)))
         return Restored(
             events=total - head.position,
             last_position=total,
@@ -96,7 +100,7 @@ class Restorer:
             if found.key_mark >= self._ledger.vault.next_key_id():
                 raise VaultMismatchError("the vault is older than the archive")
             before, expected = segment.sha256(content), found.last_tx + 1
-            yield _row(name, before, found), found
+            yield row_of(name, before, found), found
 
     def _restore(self, row: Segment, manifest: Manifest) -> None:
         file = manifest.events
@@ -127,14 +131,3 @@ class Restorer:
             check_consistency(begun, head, path)
         except RefusedError as error:
             raise DamagedArchiveError(manifest.events.name, str(error)) from error
-
-
-def _row(name: str, digest: str, manifest: Manifest) -> Segment:
-    return Segment(
-        first_tx=manifest.first_tx,
-        last_tx=manifest.last_tx,
-        first_position=manifest.first_position,
-        last_position=manifest.last_position,
-        manifest=name,
-        manifest_sha256=digest,
-    )

@@ -32,6 +32,7 @@ Every error Muniment raises on purpose.
     - IdempotencyConflictError  the key was used for another request
     - PlanOutdatedError         the subject changed after the plan was made
     - RollbackConflictError     others wrote on top of what would go
+    - ArchiveAheadError         an older ledger was put back
     - LedgerNotEmptyError       only an empty one can be restored
   + Forbidden                   the caller may not do this
   + Frozen                      writes to the subject are refused for now
@@ -123,6 +124,7 @@ from muniment.errors.missing import (
     UnknownTransactionError,
 )
 from muniment.errors.refused import (
+    ArchiveAheadError,
     IdempotencyConflictError,
     LedgerNotEmptyError,
     PlanOutdatedError,
@@ -134,6 +136,7 @@ from muniment.errors.refused import (
 
 
 __all__ = [
+    "ArchiveAheadError",
     "ArchiveUnavailableError",
     "BrokenSealError",
     "CommitUncertainError",

@@ -50,6 +50,17 @@ class RollbackConflictError(Conflict):
         )
 
 
+class ArchiveAheadError(Conflict):
+    """The archive holds what the ledger does not: an older ledger was put back."""
+
+    def __init__(self, file: str, ledger: str) -> None:
+        self.file, self.ledger = file, ledger
+        super().__init__(
+            f"the archive of ledger {ledger} is ahead of it, see {file}: an older backup "
+            "was restored. Rebuild the ledger from the archive, or set another archive_url"
+        )
+
+
 class LedgerNotEmptyError(Conflict):
     """A ledger that is to be restored, or imported into, holds something already."""
 

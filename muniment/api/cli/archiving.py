@@ -94,8 +94,8 @@ def query(
     """
     Ask the archive in SQL, where the package duckdb is installed.
 
-    There are two views, events and transactions. Content is sealed there, so what can be asked is who, when, what kind, how many. A
-    question reads the archive and nothing else.
+    There are two views, events and transactions. Content is sealed there, so what can be
+    asked is who, when, what kind, how many. A question reads the archive and nothing else.
     """
     with at.opened() as store:
         found = store.query_archive(sql)
