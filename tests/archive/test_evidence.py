@@ -1,0 +1,440 @@
+"""Evidence holds what was recorded, proves it to a stranger, and cannot be altered."""
+
+import ast
+import csv
+import io
+import json
+import subprocess
+import venv
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import cryptography
+import polars as pl
+import pytest
+
+from muniment.api.publishing import verifier_key
+from muniment.archive import package
+from muniment.archive.container import CONTAINER, AlteredError, contained, contents
+from muniment.archive.evidence_check import EVENTS, STATES, TRANSACTIONS, Report, check
+from muniment.archive.verifier import main
+from muniment.domain.time import Instant
+from muniment.errors import FutureAsOfError, InvalidValueError
+from muniment.ledger.attesting import Attestor
+from muniment.ledger.vault import Subject
+from tests.archive.told import Told, instant, told
+from tests.stores import SQLITE, backend_at
+
+
+@dataclass
+class Made:
+    """A package, who made it, and what was published before."""
+
+    story: Told
+    raw: bytes
+    key: str
+    heads: list[str]
+
+    @property
+    def files(self) -> dict[str, bytes]:
+        return contents(self.raw)
+
+    def lines(self, name: str) -> list[dict[str, Any]]:
+        return [json.loads(each) for each in self.files[name].splitlines()]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Made]:
+    """A package about ann, from a store of which much is archived and pruned."""
+    folder = tmp_path_factory.mktemp("evidence")
+    story = told(backend_at(SQLITE, directory=folder / "store", postgres_url=None))
+    store = story.store
+    heads = [store.tree_head()]
+    story.pass_time()
+    store.forget(story.facts["ann"][3], mode="redact", reason="asked")
+    store.archive()
+    store.prune()
+    points = [instant(story.times[at]) for at in (4, 9, 12)]
+    store.export_evidence(
+        folder / "evidence.zip",
+        user_id="ann",
+        matter="case 4711",
+        reason="ordered by the court",
+        actor="officer-1",
+        points=[*points, (instant(story.times[12]), instant(story.times[4]))],
+    )
+    key = verifier_key(store.origin, store.public_key)
+    yield Made(story, (folder / "evidence.zip").read_bytes(), key, heads)
+    store.close()
+
+
+def report(raw: bytes, made: Made) -> Report:
+    return check(raw, key=made.key, heads=made.heads)
+
+
+def test_it_holds_what_was_known_and_when(made: Made) -> None:
+    store, story = made.story.store, made.story
+
+    for state, at in zip(made.lines(STATES), (4, 9, 12), strict=False):
+        then = store.get_memory_as_of(user_id="ann", timestamp=instant(story.times[at]))
+        assert [each["content"] for each in state["facts"]] == [e.content for e in then]
+        assert state["position"] == then.position
+    history = made.lines("history.jsonl")
+    assert len(history) == 10
+    assert {each["reason"] for each in history} >= {"CANARY said by ann", "asked"}
+    table = list(csv.DictReader(io.StringIO(made.files["history.csv"].decode("utf-8-sig"))))
+    frame = pl.read_parquet(io.BytesIO(made.files["history.parquet"]))
+    assert [each["content"] for each in table] == [e["content"] or "" for e in history]
+    assert frame["content"].to_list() == [each["content"] for each in history]
+    assert b"case 4711" in made.files["summary.html"]
+
+
+def test_it_holds_nothing_of_anybody_else(made: Made) -> None:
+    assert b"CANARY bob" not in made.raw
+    assert made.raw.count(b"CANARY ann") > 10
+    # What was redacted is a token: that it was, and not what it said.
+    assert "CANARY ann 喜欢 3".encode() not in made.raw
+    withheld = [each["withheld"] for each in made.lines(EVENTS) if each["withheld"]]
+    assert len(withheld) == 2
+    assert len(set(withheld)) == 1
+
+
+def test_that_it_was_made_is_in_the_ledger(made: Made) -> None:
+    (custody,) = made.lines("custody.jsonl")
+    events = made.story.store.export(user_id="ann").document
+    copies = [each for each in events.about if each.kind == "disclosed"]
+    done = {each.tx_id: each for each in events.transactions}[copies[0].tx_id]
+
+    assert copies[0].stored.header["disclosure_id"] == custody["package_id"]
+    assert copies[0].position == custody["position"]
+    assert (done.actor, done.reason) == ("officer-1", "ordered by the court")
+    assert copies[0].stored.content == {"matter": "case 4711"}
+
+
+def test_a_stranger_is_told_what_is_proven_and_what_is_not(made: Made) -> None:
+    found = report(made.raw, made)
+    without = check(made.raw)
+
+    assert len(found.proven) == 6
+    assert "continues 1 tree heads" in found.proven[-1]
+    assert len(without.proven) == 5
+    assert any("--key" in each for each in without.stated)
+    assert any("--tree-head" in each for each in without.stated)
+    assert any("everything" in each for each in found.stated)
+
+
+def test_whatever_byte_is_altered_the_file_is_named(made: Made) -> None:
+    files = made.files
+    for name, content in files.items():
+        step = max(1, len(content) // 12)
+        for at in {*range(0, len(content), step), len(content) - 1}:
+            altered = bytearray(content)
+            altered[at] ^= 1 << at % 8
+            with pytest.raises(AlteredError) as refused:
+                report(contained({**files, name: bytes(altered)}), made)
+            assert refused.value.file == name, at
+
+
+def test_whatever_byte_of_the_container_is_altered_is_seen(made: Made) -> None:
+    seen = set()
+    around = [*range(60), *range(len(made.raw) - 900, len(made.raw))]
+
+    for at in around:
+        altered = bytearray(made.raw)
+        altered[at] ^= 0x10
+        with pytest.raises(AlteredError) as refused:
+            report(bytes(altered), made)
+        seen.add(refused.value.file)
+    assert CONTAINER in seen
+
+
+def test_a_file_that_is_missing_or_more_is_named(made: Made) -> None:
+    for name in made.files:
+        left = {other: each for other, each in made.files.items() if other != name}
+        with pytest.raises(AlteredError) as refused:
+            report(contained(left), made)
+        assert refused.value.file == name
+    with pytest.raises(AlteredError) as refused:
+        report(contained({**made.files, "more.txt": b"x"}), made)
+    assert refused.value.file == "more.txt"
+
+
+def signed_again(made: Made, changes: Mapping[str, bytes]) -> bytes:
+    """Return the package as the store itself would make it, with other files."""
+    files = {**made.files, **changes}
+    fields = json.loads(files.pop("manifest.json"))
+    files.pop("signature.txt")
+    return package.signed_package(files, fields, Attestor(made.story.store._ledger))
+
+
+def changed(
+    made: Made, name: str, change: Callable[[list[dict[str, Any]]], object]
+) -> dict[str, bytes]:
+    lines = made.lines(name)
+    change(lines)
+    return {name: package.json_lines(lines)}
+
+
+def says_else(lines: list[dict[str, Any]]) -> None:
+    lines[0]["content"]["text"] = "something else"
+
+
+def without_a_line(lines: list[dict[str, Any]]) -> None:
+    del lines[next(n for n, e in enumerate(lines) if e["envelope"]["version"] == 1)]
+
+
+def other_time(lines: list[dict[str, Any]]) -> None:
+    lines[1]["envelope"]["recorded_at"] += 1
+
+
+def swapped(lines: list[dict[str, Any]]) -> None:
+    lines[0], lines[1] = lines[1], lines[0]
+
+
+def other_header(lines: list[dict[str, Any]]) -> None:
+    lines[0]["header"]["traits"]["confidence"] = 0.5
+
+
+def other_actor(lines: list[dict[str, Any]]) -> None:
+    lines[0]["origin"]["actor"] = "somebody else"
+
+
+def other_action(lines: list[dict[str, Any]]) -> None:
+    lines[0]["action"] = "import"
+
+
+def missing_transaction(lines: list[dict[str, Any]]) -> None:
+    del lines[0]
+
+
+def forgotten_fact(lines: list[dict[str, Any]]) -> None:
+    del lines[0]["facts"][0]
+
+
+def other_belief(lines: list[dict[str, Any]]) -> None:
+    lines[0]["facts"][0]["content"] = "something else"
+
+
+def other_position(lines: list[dict[str, Any]]) -> None:
+    lines[0]["position"] -= 1
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        *((EVENTS, e) for e in (says_else, without_a_line, other_time, swapped)),
+        (EVENTS, other_header),
+        *((TRANSACTIONS, e) for e in (other_actor, other_action, missing_transaction)),
+        *((STATES, e) for e in (forgotten_fact, other_belief, other_position)),
+    ],
+)
+def test_not_even_who_made_it_can_alter_it(
+    made: Made, name: str, change: Callable[[list[dict[str, Any]]], object]
+) -> None:
+    forged = signed_again(made, changed(made, name, change))
+
+    with pytest.raises(AlteredError) as refused:
+        report(forged, made)
+
+    assert refused.value.file in (EVENTS, TRANSACTIONS, STATES)
+    report(signed_again(made, {}), made)
+
+
+def test_the_key_and_the_heads_of_another_ledger_are_refused(
+    made: Made, tmp_path: Path
+) -> None:
+    other = told(backend_at(SQLITE, directory=tmp_path / "o", postgres_url=None))
+    key = verifier_key(other.store.origin, other.store.public_key)
+    head = other.store.tree_head()
+    other.store.close()
+
+    with pytest.raises(AlteredError):
+        check(made.raw, key=key)
+    with pytest.raises(AlteredError):
+        check(made.raw, key=made.key, heads=[head])
+
+
+def test_a_range_shows_nothing_that_is_outside_of_it(made: Made, tmp_path: Path) -> None:
+    story, file = made.story, tmp_path / "range.zip"
+    start, end = instant(story.times[10]), instant(story.times[12])
+
+    story.store.export_evidence(
+        file, user_id="ann", matter="m", reason="r", start=start, end=end
+    )
+
+    raw = file.read_bytes()
+    report(raw, made)
+    lines = [json.loads(each) for each in contents(raw)[EVENTS].splitlines()]
+    last = max(each["envelope"]["recorded_at"] for each in lines)
+    assert last < story.times[12]
+    # Not believed at either end, nor recorded in between.
+    assert "喜欢 0".encode() not in raw
+    assert b"moved far" not in raw
+    # Known at the beginning, so it is shown.
+    assert "喜欢 1".encode() in raw
+
+
+def test_third_parties_are_tokens_in_every_file(made: Made, tmp_path: Path) -> None:
+    file = tmp_path / "tokens.zip"
+
+    made.story.store.export_evidence(
+        file, user_id="ann", matter="m", reason="r", third_parties=["喜欢 1", "AGENT"]
+    )
+
+    raw = file.read_bytes()
+    report(raw, made)
+    assert "喜欢 1".encode() not in raw
+    lines = contents(raw)[TRANSACTIONS] + contents(raw)["history.jsonl"]
+    assert b'"agent"' not in lines
+    assert b"[third party 1]" in raw
+    assert b"[third party 2]" in raw
+
+
+def test_evidence_of_nothing_is_a_signed_package(made: Made, tmp_path: Path) -> None:
+    file = tmp_path / "empty.zip"
+
+    made.story.store.export_evidence(file, user_id="nobody", matter="m", reason="r")
+
+    found = report(file.read_bytes(), made)
+    assert found.proven
+    lines = contents(file.read_bytes())[STATES].splitlines()
+    assert [json.loads(each)["facts"] for each in lines] == [[]]
+
+
+def test_what_cannot_be_made_is_refused_before_anything_is_written(
+    made: Made, tmp_path: Path
+) -> None:
+    store = made.story.store
+    before = store.plan_archive().last_position
+    taken = tmp_path / "taken.zip"
+    taken.write_bytes(b"mine")
+    asked: dict[str, Any] = {"user_id": "ann", "matter": "m"}
+
+    with pytest.raises(InvalidValueError):
+        store.export_evidence(taken, reason="r", **asked)
+    with pytest.raises(InvalidValueError):
+        store.export_evidence(tmp_path / "a.zip", reason=" ", **asked)
+    with pytest.raises(FutureAsOfError):
+        store.export_evidence(
+            tmp_path / "b.zip", reason="r", points=["2999-01-01T00:00:00Z"], **asked
+        )
+
+    assert taken.read_bytes() == b"mine"
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["taken.zip"]
+    assert store.plan_archive().last_position == before
+
+
+class Turns:
+    """Turns of conversation, as another part of a store would keep them."""
+
+    name = "turns"
+
+    def lines(
+        self, subject: Subject, *, start: Instant, end: Instant
+    ) -> Iterator[dict[str, object]]:
+        assert start < end
+        yield {"turn_id": "t-1", "whose": str(subject.scope), "content": "你好"}
+
+
+def test_what_else_is_kept_of_somebody_is_given_out_with_it(
+    made: Made, tmp_path: Path
+) -> None:
+    store, file = made.story.store, tmp_path / "turns.zip"
+    store.sources = (Turns(),)
+    try:
+        store.export_evidence(file, user_id="ann", matter="m", reason="r")
+        exported = store.export(user_id="ann").document
+    finally:
+        store.sources = ()
+
+    report(file.read_bytes(), made)
+    turns = contents(file.read_bytes())["turns.jsonl"]
+    assert json.loads(turns)["content"] == "你好"
+    assert exported.counts.others == {"turns": 1}
+    assert exported.others["turns"][0]["whose"] == "user:ann"
+
+
+@pytest.fixture(scope="module")
+def stranger(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A fresh environment with the package cryptography, and without Muniment."""
+    place = tmp_path_factory.mktemp("stranger")
+    venv.create(place, with_pip=False, symlinks=True)
+    (site,) = place.glob("lib/python*/site-packages")
+    ours = Path(cryptography.__file__).parents[1]
+    for pattern in ("cryptography", "cffi", "pycparser", "_cffi_backend*"):
+        for each in ours.glob(pattern):
+            (site / each.name).symlink_to(each)
+    return place / "bin" / "python"
+
+
+def test_the_verifier_inside_needs_python_and_cryptography_alone(
+    made: Made, stranger: Path, tmp_path: Path
+) -> None:
+    script, file = tmp_path / "verify.py", tmp_path / "evidence.zip"
+    script.write_bytes(made.files["verify.py"])
+    file.write_bytes(made.raw)
+    heads = tmp_path / "heads.txt"
+    heads.write_text(made.heads[0] + "\n", encoding="utf-8")
+
+    without = subprocess.run(
+        [stranger, "-c", "import muniment"], check=False, capture_output=True, cwd=tmp_path
+    )
+    good = subprocess.run(
+        [stranger, script, file, "--key", made.key, "--tree-head", heads],
+        check=False,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+    )
+    altered = {**made.files, "summary.html": b"<p>all is well</p>"}
+    file.write_bytes(contained(altered))
+    bad = subprocess.run([stranger, script, file], check=False, capture_output=True)
+
+    assert without.returncode == 1
+    assert b"ModuleNotFoundError" in without.stderr
+    assert (good.returncode, good.stderr) == (0, "")
+    assert "PROVEN" in good.stdout
+    assert "continues 1 tree heads" in good.stdout
+    assert bad.returncode == 1
+    assert bad.stdout.startswith(b"REFUSED  summary.html: it was altered")
+
+
+def test_the_single_file_has_no_name_twice(made: Made) -> None:
+    tree = ast.parse(made.files["verify.py"])
+    names = [
+        name
+        for node in tree.body
+        for name in (
+            [node.name]
+            if isinstance(node, ast.FunctionDef | ast.ClassDef)
+            else [t.id for t in node.targets if isinstance(t, ast.Name)]
+            if isinstance(node, ast.Assign)
+            else []
+        )
+    ]
+
+    assert sorted(names) == sorted(set(names))
+    assert "muniment." not in "".join(
+        line
+        for line in made.files["verify.py"].decode().splitlines()
+        if line.startswith(("import ", "from "))
+    )
+
+
+def test_the_command_says_it_in_plain_words(
+    made: Made, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "evidence.zip"
+    file.write_bytes(made.raw)
+
+    assert main([str(file), "--key", made.key]) == 0
+    assert "PROVEN" in capsys.readouterr().out
+    file.write_bytes(b"no zip")
+    assert main([str(file)]) == 1
+    assert "REFUSED" in capsys.readouterr().out
+    forged = signed_again(made, {EVENTS: b'{"envelope": 1}\n'})
+    file.write_bytes(forged)
+    assert main([str(file)]) == 1
+    assert "malformed" in capsys.readouterr().out
