@@ -28,6 +28,7 @@ from muniment.errors import IncompleteExportError
 from muniment.instants import moment, to_text
 from muniment.ledger.attesting import Attestor
 from muniment.ledger.compression import NEWEST, dictionary_bytes
+from muniment.ledger.mapper import Shown
 from muniment.ledger.merkle import Tree
 from muniment.ledger.proof import TreeHead
 from muniment.ledger.records import Origin, StampedEvent, TransactionRow
@@ -159,28 +160,28 @@ class EvidenceMaker:
         first: int,
         head: TreeHead,
     ) -> list[dict[str, Any]]:
+        every = self._ledger.mapper.shown(events, subject)
         with self._ledger.recorder.tree() as store:
             tree = Tree(store)
             return [
                 self._event_line(
-                    subject,
                     event,
+                    shown,
                     tree.inclusion(event.position - 1, head.size),
                     is_asked=event.position > first or event.position in told,
                 )
-                for event in events
+                for event, shown in zip(events, every, strict=True)
             ]
 
     def _event_line(
         self,
-        subject: Subject,
         event: StampedEvent,
+        shown: Shown,
         path: Sequence[bytes],
         *,
         is_asked: bool,
     ) -> dict[str, Any]:
         sealed = event.sealed
-        shown = self._ledger.mapper.shown(event, subject)
         content, key, withheld = None, None, _UNREADABLE
         if shown.content is not None and not is_asked:
             withheld = _NOT_ASKED

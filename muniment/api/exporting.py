@@ -9,7 +9,6 @@ from typing import Any
 
 import msgspec
 
-from muniment.api import showing
 from muniment.api.answers import FactVersion
 from muniment.api.disclosing import disclose
 from muniment.api.lookup import Lookup
@@ -78,11 +77,8 @@ class Exporter:
         stamped = self._ledger.recorder.read_subject(subject.ref, until=last)
         events = self._ledger.mapper.opened(stamped, subject)
         self._reconcile(stamped, last)
-        stored = {each.position: self._stored(each, subject) for each in stamped}
-        facts = [
-            self._fact(fact_id, of_fact, subject, stored)
-            for fact_id, of_fact in showing.by_fact(events).items()
-        ]
+        stored = self._stored(stamped, subject)
+        facts = self._facts(subject, events, stored)
         done = self._done(subject, events)
         about = [_about(each, stored) for each in events if not each.fact_id]
         others = {each.name: self._others(each, subject) for each in self._sources}
@@ -125,36 +121,48 @@ class Exporter:
                 raise IncompleteExportError(
                     f"events of {stream}", each.sealed.originator_version, read[stream]
                 )
+        held = self._ledger.recorder.stream_lengths(list(read), until=last)
         for stream, found in read.items():
-            held = self._ledger.recorder.read_stream(stream)
-            expected = sum(each.position <= last for each in held)
-            if found != expected:
-                raise IncompleteExportError(f"events of {stream}", expected, found)
+            if found != held.get(stream):
+                raise IncompleteExportError(
+                    f"events of {stream}", held.get(stream, 0), found
+                )
 
-    def _stored(self, event: StampedEvent, subject: Subject) -> Stored:
-        shown = self._ledger.mapper.shown(event, subject)
-        content = json.loads(shown.content or b"{}") if shown.content is not None else None
-        return Stored(
-            topic=event.sealed.topic, header=json.loads(shown.header), content=content
-        )
+    def _stored(
+        self, stamped: Sequence[StampedEvent], subject: Subject
+    ) -> dict[int, Stored]:
+        """Return by position each event as it is stored, opened."""
+        every = self._ledger.mapper.shown(stamped, subject)
+        return {
+            event.position: Stored(
+                topic=event.sealed.topic,
+                header=json.loads(shown.header),
+                content=None
+                if shown.content is None
+                else json.loads(shown.content or b"{}"),
+            )
+            for event, shown in zip(stamped, every, strict=True)
+        }
 
-    def _fact(
+    def _facts(
         self,
-        fact_id: str,
-        events: Sequence[RecordedEvent],
         subject: Subject,
+        events: Sequence[RecordedEvent],
         stored: dict[int, Stored],
-    ) -> PortableFact:
-        versions = self._lookup.versions(subject, events)
-        now = self._lookup.now()
-        return PortableFact(
-            fact_id=fact_id,
-            current=self._lookup.content_in_use(fact_id, now),
-            versions=[
-                _version(shown, event, stored[event.position])
-                for shown, event in zip(versions, events, strict=True)
-            ],
-        )
+    ) -> list[PortableFact]:
+        point = self._lookup.now()
+        held = self._lookup.facts(subject.scope, point)
+        current = {fact.fact_id: fact.content for fact, _ in held}
+        asked = [each for each in events if each.fact_id]
+        versions: dict[str, list[Version]] = {}
+        every = self._lookup.versions(subject, asked)
+        for shown, event in zip(every, asked, strict=True):
+            made = _version(shown, event, stored[event.position])
+            versions.setdefault(event.fact_id, []).append(made)
+        return [
+            PortableFact(fact_id=each, current=current.get(each), versions=of_fact)
+            for each, of_fact in versions.items()
+        ]
 
     def _done(self, subject: Subject, events: Sequence[RecordedEvent]) -> list[Done]:
         origins = self._ledger.origins(subject, events)

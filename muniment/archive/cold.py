@@ -29,7 +29,7 @@ class ColdArchive:
             from muniment.archive.reading import ArchiveReader  # noqa: PLC0415
             from muniment.archive.shelf import shelf_at  # noqa: PLC0415
 
-            reader = ArchiveReader(self._recorder, shelf_at(named(self._place)))
+            reader = ArchiveReader(self._recorder.segments, shelf_at(named(self._place)))
             self._reader = reader
         return reader.whole(events)
 

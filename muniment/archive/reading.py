@@ -2,7 +2,7 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
@@ -14,7 +14,6 @@ from muniment.archive import segment
 from muniment.archive.shelf import Shelf, failing, read
 from muniment.errors import DamagedArchiveError
 from muniment.ledger.cold import Segment, is_dropped
-from muniment.ledger.recorder import LedgerRecorder
 from muniment.ledger.records import StampedEvent
 
 
@@ -49,12 +48,12 @@ class ArchiveReader:
     Safe to use from many threads. What was read is kept, within bounds: it is sealed.
 
     Args:
-        recorder: Knows the segments.
+        known: Returns the segments there are.
         shelf: Holds their files.
     """
 
-    def __init__(self, recorder: LedgerRecorder, shelf: Shelf) -> None:
-        self._recorder = recorder
+    def __init__(self, known: Callable[[], Sequence[Segment]], shelf: Shelf) -> None:
+        self._known = known
         self._shelf = shelf
         self._lock = threading.Lock()
         self._segments: Sequence[Segment] = ()
@@ -123,7 +122,7 @@ class ArchiveReader:
                 if each.first_position <= event.position <= each.last_position:
                     return each.manifest
             # Another process may have archived it since.
-            self._segments = self._recorder.segments()
+            self._segments = self._known()
         raise DamagedArchiveError(
             "a segment", f"none holds the event at position {event.position}"
         )

@@ -189,7 +189,7 @@ def encoded(table: pa.Table) -> bytes:
         table,
         sink,
         compression="zstd",
-        compression_level=9,
+        compression_level=3,
         row_group_size=_ROWS_OF_GROUP if is_events else None,
         use_dictionary=_DICTIONARY if is_events else ["action", "subject_ref"],
         column_encoding=_DELTA if is_events else None,

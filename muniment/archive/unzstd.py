@@ -10,6 +10,7 @@ Source:
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 
 class NotZstdError(ValueError):
@@ -34,6 +35,9 @@ _OFFSETS_DEFAULT = [1] * 6 + [2] * 3 + [1] * 15 + [-1] * 5
 
 Table = list[tuple[int, int, int]]
 """Of finite states: symbol, how many bits to read, and what they are added to."""
+
+_Tables = tuple[list[tuple[int, int]], Table, Table, Table]
+"""Of literals, of lengths, distances and matches."""
 
 
 class _Forward:
@@ -129,22 +133,27 @@ def _frame(frame: bytes, dictionary: bytes) -> bytes:
 
 
 def _begun(dictionary: bytes) -> _State:
-    """Return what a dictionary (5) begins with."""
+    """Return what a dictionary begins with."""
+    content, offsets, tables = _parsed_dictionary(dictionary)
+    return _State(bytearray(content), list(offsets), *tables)
+
+
+@lru_cache(maxsize=4)
+def _parsed_dictionary(dictionary: bytes) -> tuple[bytes, tuple[int, ...], _Tables]:
+    """Return content, offsets and tables of a dictionary (5)."""
     if dictionary[:4] != _MAGIC_OF_DICTIONARY:
         raise NotZstdError("it is no dictionary")
     huffman, used = _huffman(dictionary[8:])
-    at = 8 + used
-    tables = []
+    at, tables = 8 + used, list[Table]()
     for _ in range(3):
         table, used = _described(dictionary[at:])
         tables.append(table)
         at += used
-    offsets = [
+    offsets = tuple(
         int.from_bytes(dictionary[n : n + 4], "little") for n in range(at, at + 12, 4)
-    ]
-    content = bytearray(dictionary[at + 12 :])
+    )
     distances, matches, lengths = tables
-    return _State(content, offsets, huffman, lengths, distances, matches)
+    return dictionary[at + 12 :], offsets, (huffman, lengths, distances, matches)
 
 
 def _unpack_block(block: bytes, state: _State) -> None:

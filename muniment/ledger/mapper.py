@@ -154,14 +154,17 @@ class SealingMapper(Mapper[str]):
             plain = payload.unseal(key, sealed, place=place, shown=place.decode())
         return msgspec.json.decode(plain, type=Origin)
 
-    def shown(self, event: StampedEvent, subject: Subject | None) -> Shown:
-        """Return the parts of *event*, with the key that opens it and no other."""
-        sealed = event.sealed
+    def shown(self, events: Sequence[StampedEvent], subject: Subject | None) -> list[Shown]:
+        """Return the parts of each of *events*, with the key that opens it and no other."""
+        keys: Mapping[int, bytes] = {}
+        if subject is not None and events:
+            keys = self._vault.keys(subject, [each.sealed.key_id for each in events])
+        return [self._shown(each.sealed, keys.get(each.sealed.key_id)) for each in events]
+
+    def _shown(self, sealed: SealedEvent, key: bytes | None) -> Shown:
         stream, version = str(sealed.originator_id), sealed.originator_version
         where = f"{stream} version {version}"
         header, ciphertext, is_first = payload.unpacked(sealed.state, place=where)
-        keys = self._vault.keys(subject, [sealed.key_id]) if subject else {}
-        key = keys.get(sealed.key_id)
         if key is None:
             return Shown(header=header, content=None, key=None)
         place = self._place(stream, version, sealed.topic, header)

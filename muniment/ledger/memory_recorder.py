@@ -1,7 +1,7 @@
 """A ledger in memory: the twin that the durable recorders are tested against."""
 
-from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from threading import RLock
@@ -129,6 +129,11 @@ class MemoryRecorder(LedgerRecorder):
     def max_tracking_id(self, application_name: str) -> int | None:
         with self._lock:
             return self._tracking.get(application_name)
+
+    def stream_lengths(self, streams: Sequence[str], *, until: int) -> Mapping[str, int]:
+        with self._lock:
+            found = Counter(str(e.sealed.originator_id) for e in self._events[:until])
+        return {each: found[each] for each in streams}
 
     def segments(self) -> Sequence[Segment]:
         with self._lock:

@@ -6,7 +6,7 @@ Muniment appends through `LedgerRecorder.appending`, which holds the ledger's lo
 """
 
 from abc import abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from threading import Event, Thread
@@ -188,6 +188,10 @@ class LedgerRecorder(ProcessRecorder):
     @abstractmethod
     def tree_heads(self) -> Sequence[tuple[int, str]]:
         """Return size and signed note of every tree head, smallest first."""
+
+    @abstractmethod
+    def stream_lengths(self, streams: Sequence[str], *, until: int) -> Mapping[str, int]:
+        """Return how many events each of *streams* has up to position *until*."""
 
     @abstractmethod
     def segments(self) -> Sequence[Segment]:

@@ -8,7 +8,7 @@ visible in the order in which they were given out, and a reader never sees a gap
 
 import hashlib
 import sqlite3
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import psycopg
@@ -17,7 +17,7 @@ from eventsourcing.persistence import IntegrityError, Tracking
 
 from muniment.clock import Clock
 from muniment.domain.time import BEGINNING, Instant
-from muniment.ledger import statements, tables
+from muniment.ledger import sql_cold, statements, tables
 from muniment.ledger.archiving_lock import archiving
 from muniment.ledger.bulk import insert_rows
 from muniment.ledger.cold import Segment
@@ -159,11 +159,13 @@ class SqlRecorder(LedgerRecorder):
             rows = statements.TREE_HEADS.rows(connection, ledger=self.ledger, least=0)
         return [(size, note) for size, note in rows]
 
+    def stream_lengths(self, streams: Sequence[str], *, until: int) -> Mapping[str, int]:
+        with reading(self.reading_engine) as connection:
+            return sql_cold.stream_lengths(connection, self.ledger, streams, until=until)
+
     def segments(self) -> Sequence[Segment]:
         with reading(self.reading_engine) as connection:
-            rows = statements.SEGMENTS.rows(connection, ledger=self.ledger)
-        names = Segment.__dataclass_fields__
-        return [Segment(**dict(zip(names, row, strict=True))) for row in rows]
+            return sql_cold.segments(connection, self.ledger)
 
     @contextmanager
     def archiving(self) -> Iterator[None]:
@@ -302,23 +304,13 @@ class _SqlAppend:
         )
 
     def add_segment(self, segment: Segment) -> None:
-        values = {each: getattr(segment, each) for each in Segment.__dataclass_fields__}
-        statements.NEW_SEGMENT.run(self.connection, ledger=self._ledger, **values)
+        sql_cold.add_segment(self.connection, self._ledger, segment)
 
     def droppable(self, *, first: int, last: int) -> Sequence[int]:
-        rows = statements.DROPPABLE.rows(
-            self.connection, ledger=self._ledger, first=first, last=last
-        )
-        return [int(position) for (position,) in rows]
+        return sql_cold.droppable(self.connection, self._ledger, first=first, last=last)
 
     def drop_payloads(self, positions: Sequence[int]) -> None:
-        statements.DROP_PAYLOAD.run_many(
-            self.connection,
-            [
-                {"this_ledger": self._ledger, "this_position": each, "nothing": b""}
-                for each in positions
-            ],
-        )
+        sql_cold.drop_payloads(self.connection, self._ledger, positions)
 
     def find_request(self, idempotency_tag: bytes) -> TransactionRow | None:
         row = statements.REQUEST.first(

@@ -208,6 +208,18 @@ TRANSACTIONS_AFTER = Prepared(
     .order_by(_tx.tx_id)
     .limit(sa.bindparam("most", type_=sa.BigInteger))
 )
+LIST_MAX = 500
+"""Most values that one statement lists."""
+
+STREAM_LENGTHS = (
+    sa.select(_event.stream, sa.func.count())
+    .where(
+        _event.ledger == _LEDGER,
+        _event.stream.in_(sa.bindparam("streams", expanding=True)),
+        _event.position <= sa.bindparam("until", type_=sa.BigInteger),
+    )
+    .group_by(_event.stream)
+)
 _segment = tables.segment.c
 NEW_SEGMENT = Prepared(sa.insert(tables.segment))
 SEGMENTS = Prepared(
