@@ -48,6 +48,6 @@ def stream_lengths(
     for first in range(0, len(streams), statements.LIST_MAX):
         some = list(streams[first : first + statements.LIST_MAX])
         values = {"ledger": ledger, "streams": some, "until": until}
-        for stream, length in connection.execute(statements.STREAM_LENGTHS, values):
-            found[stream] = length
+        rows = connection.execute(statements.STREAM_LENGTHS, values)
+        found.update((row[0], row[1]) for row in rows)
     return found
