@@ -13,7 +13,7 @@ from muniment.api.answers import FactVersion
 from muniment.api.disclosing import disclose
 from muniment.api.lookup import Lookup
 from muniment.api.shapes import shaped
-from muniment.api.summary import page, section
+from muniment.api.summary import export_page
 from muniment.archive.package import Source
 from muniment.archive.portable import (
     FORMAT,
@@ -59,7 +59,7 @@ class Export:
 
     def html(self) -> str:
         """Return it as a page to read and to print."""
-        return _page(self.document).decode()
+        return export_page(self.document).decode()
 
 
 class Exporter:
@@ -230,60 +230,3 @@ def _text(at: datetime) -> str:
     text = to_text(at)
     assert text is not None, "a moment has a text"
     return text
-
-
-def _page(document: Document) -> bytes:
-    by_tx = {each.tx_id: each for each in document.transactions}
-    about = [
-        ("Whose memory", document.scope),
-        ("Made", document.made_at),
-        ("Ledger", f"{document.ledger}, up to position {document.position:,}"),
-        ("Facts", f"{document.counts.facts:,} in {document.counts.versions:,} versions"),
-    ]
-    sections = [section("What this is", ("", ""), about)]
-    sections.append(
-        section(
-            "What is remembered now",
-            ("Says",),
-            [(each.current,) for each in document.facts if each.current is not None],
-        )
-    )
-    sections.append(
-        section(
-            "Everything that was ever recorded",
-            ("Recorded", "What happened", "Says", "Holds from", "Holds to", "By", "Why"),
-            [
-                (
-                    each.recorded_at,
-                    each.kind,
-                    each.content or ("" if each.stored.content is not None else None),
-                    each.valid_from or "",
-                    each.valid_to or "",
-                    by_tx[each.tx_id].actor or "",
-                    by_tx[each.tx_id].reason or "",
-                )
-                for fact in document.facts
-                for each in fact.versions
-            ],
-        )
-    )
-    sections.append(
-        section(
-            "Holds, requests and copies given out",
-            ("Recorded", "What", "By", "Why"),
-            [
-                (
-                    each.recorded_at,
-                    each.kind.replace("_", " "),
-                    by_tx[each.tx_id].actor or "",
-                    by_tx[each.tx_id].reason or "",
-                )
-                for each in document.about
-            ],
-        )
-    )
-    sections += [
-        section(name, ("",), [(json.dumps(e, ensure_ascii=False),) for e in lines])
-        for name, lines in document.others.items()
-    ]
-    return page(f"Everything remembered of {document.scope}", sections)

@@ -1,8 +1,11 @@
 """Pages for people: what an export or a package of evidence says, to read and to print."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
+
+from muniment.archive.portable import About, Document, Done, Version
 
 
 _STYLE = """
@@ -83,6 +86,60 @@ def summary_page(
     sizes = [(name, f"{len(content):,} bytes") for name, content in files.items()]
     sections.append(section("Files", ("File", "Size"), sizes))
     return page(f"Evidence: {fields['matter']}", sections)
+
+
+def export_page(document: Document) -> bytes:
+    """Return an export as a page."""
+    by_tx = {each.tx_id: each for each in document.transactions}
+    about = [
+        ("Whose memory", document.scope),
+        ("Made", document.made_at),
+        ("Ledger", f"{document.ledger}, up to position {document.position:,}"),
+        ("Facts", f"{document.counts.facts:,} in {document.counts.versions:,} versions"),
+    ]
+    versions = [each for fact in document.facts for each in fact.versions]
+    current = [(each.current,) for each in document.facts if each.current is not None]
+    sections = [
+        section("What this is", ("", ""), about),
+        section("What is remembered now", ("Says",), current),
+        section(
+            "Everything that was ever recorded",
+            ("Recorded", "What happened", "Says", "Holds from", "Holds to", "By", "Why"),
+            [
+                _happened(e, by_tx[e.tx_id])
+                for fact in document.facts
+                for e in fact.versions
+            ],
+        ),
+        section(
+            "Holds, requests and copies given out",
+            ("Recorded", "What", "By", "Why"),
+            [_requested(each, by_tx[each.tx_id]) for each in document.about],
+        ),
+    ]
+    sections += [
+        section(name, ("",), [(json.dumps(e, ensure_ascii=False),) for e in lines])
+        for name, lines in document.others.items()
+    ]
+    return page(f"Everything remembered of {document.scope}", sections)
+
+
+def _happened(version: Version, done: Done) -> Sequence[str | None]:
+    is_unreadable = version.stored.content is None
+    return (
+        version.recorded_at,
+        version.kind,
+        version.content or (None if is_unreadable else ""),
+        version.valid_from or "",
+        version.valid_to or "",
+        done.actor or "",
+        done.reason or "",
+    )
+
+
+def _requested(about: About, done: Done) -> Sequence[str]:
+    kind = about.kind.replace("_", " ")
+    return about.recorded_at, kind, done.actor or "", done.reason or ""
 
 
 def _cell(value: object) -> str:

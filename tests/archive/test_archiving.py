@@ -16,20 +16,15 @@ from muniment.archive.archiver import Archiver
 from muniment.archive.segment import Stretch
 from muniment.archive.shelf import Directory, shelf_at
 from muniment.errors import (
-    ArchiveAheadError,
     ArchiveUnavailableError,
     ConfigurationError,
     DamagedArchiveError,
     InvalidValueError,
-    LedgerNotEmptyError,
-    StoreNotFoundError,
     TamperedError,
-    VaultMismatchError,
 )
 from muniment.ledger.cold import is_dropped
 from muniment.ledger.records import StampedEvent, TransactionRow
-from tests.archive.told import DAY, Told, instant, told
-from tests.forgetting.traces import traces
+from tests.archive.told import DAY, Told, instant, lose_ledger, told
 from tests.stores import NEW_YEAR, POSTGRESQL, SQLITE, Backend, backend_at
 
 
@@ -218,69 +213,6 @@ def test_a_segment_ends_when_it_is_full(embedded: Told) -> None:
     assert len(embedded.answers()) > 20
 
 
-def test_a_ledger_is_restored_from_its_archive_alone(durable: Backend) -> None:
-    story = told(durable)
-    story.store.archive()
-    story.store.prune()
-    before = story.answers()
-    proof = [story.store.prove(each).envelope for each in (1, 9, 21)]
-    head = story.store.tree_head()
-    lose_ledger(story)
-
-    restored = MemoryStore.rebuild_from_archive(durable.settings())
-
-    story.reopen()
-    assert (restored.events, restored.last_position, restored.signed) == (21, 21, 21)
-    assert story.answers() == before
-    assert [story.store.prove(each).envelope for each in (1, 9, 21)] == proof
-    assert story.store.tree_head() == head
-    assert story.store.verify(published=[head])
-    assert MemoryStore.rebuild_from_archive(durable.settings()).events == 0
-    story.pass_time()
-    story.store.remember("later", user_id="ann")
-    with pytest.raises(LedgerNotEmptyError):
-        MemoryStore.rebuild_from_archive(durable.settings())
-    story.store.close()
-
-
-def test_who_was_erased_is_in_no_segment_and_no_restored_store(durable: Backend) -> None:
-    story = told(durable)
-    story.store.archive()
-    proof = story.store.prove(1).envelope
-    before = story.answers(("bob",))
-
-    story.store.erase(user_id="ann", reason="asked")
-    story.store.prune()
-    story.store.archive()
-
-    assert story.store.verify()
-    assert traces(durable, "CANARY") == []
-    lose_ledger(story)
-    MemoryStore.rebuild_from_archive(durable.settings())
-    story.reopen()
-    assert not story.store.get_all(user_id="ann")
-    assert story.answers(("bob",)) == before
-    assert story.store.prove(1).envelope == proof
-    assert story.store.verify()
-    assert traces(durable, "CANARY") == []
-    story.store.close()
-
-
-def test_an_erasure_since_the_archive_is_repeated_after_a_restore(embedded: Told) -> None:
-    embedded.store.archive()
-    embedded.store.erase(user_id="ann", reason="asked")
-    lose_ledger(embedded)
-
-    MemoryStore.rebuild_from_archive(embedded.backend.settings())
-
-    embedded.reopen()
-    then = instant(embedded.times[5])
-    assert not embedded.store.get_memory_as_of(user_id="ann", timestamp=then)
-    then = instant(embedded.times[9])
-    assert embedded.store.get_memory_as_of(user_id="bob", timestamp=then)
-    assert embedded.store.verify()
-
-
 def alter(file: Path) -> None:
     raw = bytearray(file.read_bytes())
     raw[len(raw) // 2] ^= 1
@@ -319,70 +251,6 @@ def test_what_was_altered_in_the_database_is_not_archived(embedded: Told) -> Non
 
     assert refused.value.position == 3
     assert not Directory(embedded.place).names("manifests")
-
-
-def test_an_archive_that_is_ahead_of_its_ledger_is_not_overwritten(embedded: Told) -> None:
-    middle = instant(NEW_YEAR + 10 * DAY)
-    embedded.store.archive(until=middle)
-    ledger = embedded.backend.directory / "ledger.db"
-    embedded.store.close()
-    older = ledger.read_bytes()
-    embedded.reopen()
-    embedded.store.archive()
-    names = Directory(embedded.place).names("")
-    embedded.store.close()
-
-    ledger.write_bytes(older)
-    embedded.reopen()
-
-    # The backup holds all of it, and takes up what was archived since.
-    assert embedded.store.archive().events == 0
-    assert Directory(embedded.place).names("") == names
-    embedded.store.close()
-    ledger.write_bytes(older)
-    embedded.reopen()
-    truncate(embedded)
-    with pytest.raises(ArchiveAheadError):
-        embedded.store.archive()
-    assert Directory(embedded.place).names("") == names
-
-
-def truncate(story: Told) -> None:
-    """Take the last transaction from the ledger, as an older backup would not have it."""
-    with story.backend.sql() as connection:
-        connection.exec_driver_sql("DELETE FROM ledger_event WHERE position >= 19")
-        connection.exec_driver_sql(
-            "DELETE FROM ledger_transaction WHERE last_position >= 19"
-        )
-
-
-def lose_ledger(story: Told) -> None:
-    """Lose the database; vault, key and archive are left."""
-    story.store.close()
-    if story.backend.kind == SQLITE:
-        for file in story.backend.directory.glob("ledger.db*"):
-            file.unlink()
-        return
-    assert story.backend.kind == POSTGRESQL
-    with story.backend.sql() as connection:
-        connection.exec_driver_sql("DROP SCHEMA public CASCADE")
-        connection.exec_driver_sql("CREATE SCHEMA public")
-
-
-def test_a_restore_needs_the_vault_and_an_archive(embedded: Told, tmp_path: Path) -> None:
-    embedded.store.archive()
-    lose_ledger(embedded)
-    elsewhere = tmp_path / "elsewhere"
-
-    with pytest.raises(StoreNotFoundError):
-        MemoryStore.rebuild_from_archive(elsewhere)
-    assert not elsewhere.exists()
-    shutil.copytree(embedded.place, elsewhere / "archive")
-    with pytest.raises(VaultMismatchError):
-        MemoryStore.rebuild_from_archive(elsewhere)
-
-    MemoryStore.rebuild_from_archive(embedded.backend.settings())
-    embedded.reopen()
 
 
 def test_two_processes_do_not_write_to_one_archive(embedded: Told) -> None:

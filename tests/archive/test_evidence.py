@@ -1,77 +1,25 @@
 """Evidence holds what was recorded, proves it to a stranger, and cannot be altered."""
 
-import ast
 import csv
 import io
 import json
-import subprocess
-import venv
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import cryptography
 import polars as pl
 import pytest
 
 from muniment.api.publishing import verifier_key
 from muniment.archive import package
 from muniment.archive.container import CONTAINER, AlteredError, contained, contents
-from muniment.archive.evidence_check import EVENTS, STATES, TRANSACTIONS, Report, check
-from muniment.archive.verifier import main
+from muniment.archive.evidence_check import EVENTS, STATES, TRANSACTIONS, check
 from muniment.domain.time import Instant
 from muniment.errors import FutureAsOfError, InvalidValueError
-from muniment.ledger.attesting import Attestor
 from muniment.ledger.vault import Subject
-from tests.archive.told import Told, instant, told
+from tests.archive.packages import Made, report, signed_again
+from tests.archive.told import instant, told
 from tests.stores import SQLITE, backend_at
-
-
-@dataclass
-class Made:
-    """A package, who made it, and what was published before."""
-
-    story: Told
-    raw: bytes
-    key: str
-    heads: list[str]
-
-    @property
-    def files(self) -> dict[str, bytes]:
-        return contents(self.raw)
-
-    def lines(self, name: str) -> list[dict[str, Any]]:
-        return [json.loads(each) for each in self.files[name].splitlines()]
-
-
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Made]:
-    """A package about ann, from a store of which much is archived and pruned."""
-    folder = tmp_path_factory.mktemp("evidence")
-    story = told(backend_at(SQLITE, directory=folder / "store", postgres_url=None))
-    store = story.store
-    heads = [store.tree_head()]
-    story.pass_time()
-    store.forget(story.facts["ann"][3], mode="redact", reason="asked")
-    store.archive()
-    store.prune()
-    points = [instant(story.times[at]) for at in (4, 9, 12)]
-    store.export_evidence(
-        folder / "evidence.zip",
-        user_id="ann",
-        matter="case 4711",
-        reason="ordered by the court",
-        actor="officer-1",
-        points=[*points, (instant(story.times[12]), instant(story.times[4]))],
-    )
-    key = verifier_key(store.origin, store.public_key)
-    yield Made(story, (folder / "evidence.zip").read_bytes(), key, heads)
-    store.close()
-
-
-def report(raw: bytes, made: Made) -> Report:
-    return check(raw, key=made.key, heads=made.heads)
 
 
 def test_it_holds_what_was_known_and_when(made: Made) -> None:
@@ -159,14 +107,6 @@ def test_a_file_that_is_missing_or_more_is_named(made: Made) -> None:
     with pytest.raises(AlteredError) as refused:
         report(contained({**made.files, "more.txt": b"x"}), made)
     assert refused.value.file == "more.txt"
-
-
-def signed_again(made: Made, changes: Mapping[str, bytes]) -> bytes:
-    """Return the package as the store itself would make it, with other files."""
-    files = {**made.files, **changes}
-    fields = json.loads(files.pop("manifest.json"))
-    files.pop("signature.txt")
-    return package.signed_package(files, fields, Attestor(made.story.store._ledger))
 
 
 def changed(
@@ -354,87 +294,3 @@ def test_what_else_is_kept_of_somebody_is_given_out_with_it(
     assert json.loads(turns)["content"] == "你好"
     assert exported.counts.others == {"turns": 1}
     assert exported.others["turns"][0]["whose"] == "user:ann"
-
-
-@pytest.fixture(scope="module")
-def stranger(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A fresh environment with the package cryptography, and without Muniment."""
-    place = tmp_path_factory.mktemp("stranger")
-    venv.create(place, with_pip=False, symlinks=True)
-    (site,) = place.glob("lib/python*/site-packages")
-    ours = Path(cryptography.__file__).parents[1]
-    for pattern in ("cryptography", "cffi", "pycparser", "_cffi_backend*"):
-        for each in ours.glob(pattern):
-            (site / each.name).symlink_to(each)
-    return place / "bin" / "python"
-
-
-def test_the_verifier_inside_needs_python_and_cryptography_alone(
-    made: Made, stranger: Path, tmp_path: Path
-) -> None:
-    script, file = tmp_path / "verify.py", tmp_path / "evidence.zip"
-    script.write_bytes(made.files["verify.py"])
-    file.write_bytes(made.raw)
-    heads = tmp_path / "heads.txt"
-    heads.write_text(made.heads[0] + "\n", encoding="utf-8")
-
-    without = subprocess.run(
-        [stranger, "-c", "import muniment"], check=False, capture_output=True, cwd=tmp_path
-    )
-    good = subprocess.run(
-        [stranger, script, file, "--key", made.key, "--tree-head", heads],
-        check=False,
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-    )
-    altered = {**made.files, "summary.html": b"<p>all is well</p>"}
-    file.write_bytes(contained(altered))
-    bad = subprocess.run([stranger, script, file], check=False, capture_output=True)
-
-    assert without.returncode == 1
-    assert b"ModuleNotFoundError" in without.stderr
-    assert (good.returncode, good.stderr) == (0, "")
-    assert "PROVEN" in good.stdout
-    assert "continues 1 tree heads" in good.stdout
-    assert bad.returncode == 1
-    assert bad.stdout.startswith(b"REFUSED  summary.html: it was altered")
-
-
-def test_the_single_file_has_no_name_twice(made: Made) -> None:
-    tree = ast.parse(made.files["verify.py"])
-    names = [
-        name
-        for node in tree.body
-        for name in (
-            [node.name]
-            if isinstance(node, ast.FunctionDef | ast.ClassDef)
-            else [t.id for t in node.targets if isinstance(t, ast.Name)]
-            if isinstance(node, ast.Assign)
-            else []
-        )
-    ]
-
-    assert sorted(names) == sorted(set(names))
-    assert "muniment." not in "".join(
-        line
-        for line in made.files["verify.py"].decode().splitlines()
-        if line.startswith(("import ", "from "))
-    )
-
-
-def test_the_command_says_it_in_plain_words(
-    made: Made, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = tmp_path / "evidence.zip"
-    file.write_bytes(made.raw)
-
-    assert main([str(file), "--key", made.key]) == 0
-    assert "PROVEN" in capsys.readouterr().out
-    file.write_bytes(b"no zip")
-    assert main([str(file)]) == 1
-    assert "REFUSED" in capsys.readouterr().out
-    forged = signed_again(made, {EVENTS: b'{"envelope": 1}\n'})
-    file.write_bytes(forged)
-    assert main([str(file)]) == 1
-    assert "malformed" in capsys.readouterr().out

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from muniment import MemoryStore
 from muniment.api.shapes import document
-from tests.stores import NEW_YEAR, SECOND, Backend, SettableClock
+from tests.stores import NEW_YEAR, POSTGRESQL, SECOND, SQLITE, Backend, SettableClock
 
 
 DAY = 86_400 * SECOND
@@ -99,3 +99,16 @@ def told(backend: Backend) -> Told:
     store.remember_many([{"content": f"CANARY {n}"} for n in range(3)], user_id="bob")
     story.pass_time()
     return story
+
+
+def lose_ledger(story: Told) -> None:
+    """Lose the database; vault, key and archive are left."""
+    story.store.close()
+    if story.backend.kind == SQLITE:
+        for file in story.backend.directory.glob("ledger.db*"):
+            file.unlink()
+        return
+    assert story.backend.kind == POSTGRESQL
+    with story.backend.sql() as connection:
+        connection.exec_driver_sql("DROP SCHEMA public CASCADE")
+        connection.exec_driver_sql("CREATE SCHEMA public")

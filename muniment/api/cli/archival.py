@@ -14,6 +14,7 @@ from muniment.archive.query import Rows
 
 
 Archival: TypeAlias = ArchivePlan | ArchiveRun | FromArchive | Rows | Evidence | Imported
+KINDS = (ArchivePlan, ArchiveRun, FromArchive, Rows, Evidence, Imported)
 
 
 def rendered(answer: Archival) -> RenderableType:

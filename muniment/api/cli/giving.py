@@ -1,5 +1,6 @@
 """Commands that give out what is remembered of somebody, and take it in."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,23 +11,18 @@ from muniment.api.cli.options import Author, Whose
 from muniment.api.cli.place import Place
 
 
-def evidence(
-    whose: Whose,
-    author: Author,
-    at: Place,
-    *,
-    out: Annotated[
-        Path, typer.Option(metavar="FILE", help="The zip file to write; not there yet.")
-    ],
-    matter: Annotated[str, typer.Option(metavar="TEXT", help="What it is for.")],
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What of a memory is asked for."""
+
     start: Annotated[
         str | None,
         typer.Option("--from", metavar="TIME", help="Recorded at or after."),
-    ] = None,
+    ] = None
     end: Annotated[
         str | None,
         typer.Option("--to", metavar="TIME", help="Recorded before; up to now."),
-    ] = None,
+    ] = None
     point: Annotated[
         list[str] | None,
         typer.Option(
@@ -34,13 +30,25 @@ def evidence(
             metavar="TIME",
             help="Work out what was known then. May be repeated.",
         ),
-    ] = None,
+    ] = None
     third_party: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME", help="A name to be replaced by a token. May be repeated."
         ),
-    ] = None,
+    ] = None
+
+
+def evidence(
+    whose: Whose,
+    asked: Asked,
+    author: Author,
+    at: Place,
+    *,
+    out: Annotated[
+        Path, typer.Option(metavar="FILE", help="The zip file to write; not there yet.")
+    ],
+    matter: Annotated[str, typer.Option(metavar="TEXT", help="What it is for.")],
 ) -> None:
     """
     Write a package of evidence that anyone can check without this store.
@@ -61,10 +69,10 @@ def evidence(
             scope=whose.scope,
             matter=matter,
             reason=author.reason,
-            start=start,
-            end=end,
-            points=tuple(point or ()),
-            third_parties=tuple(third_party or ()),
+            start=asked.start,
+            end=asked.end,
+            points=tuple(asked.point or ()),
+            third_parties=tuple(asked.third_party or ()),
             **given,
         )
     at.answer(made)

@@ -5,15 +5,13 @@ from typing import assert_never
 from rich.console import RenderableType
 from rich.text import Text
 
-from muniment.api import answers, certificates, custody, giving, importing
+from muniment.api import answers, certificates, custody
 from muniment.api.cli import archival, custodial, differences, tables
 from muniment.api.cli.answers import (
     Answer,
-    ArchiveRun,
     Blamed,
     Certified,
     Due,
-    FromArchive,
     Held,
     Made,
     Modified,
@@ -24,12 +22,12 @@ from muniment.api.cli.answers import (
 )
 from muniment.api.cli.terminal import visible
 from muniment.api.loading import Loaded
-from muniment.archive.archiver import ArchivePlan
-from muniment.archive.query import Rows
 
 
 def rendered(answer: Answer) -> RenderableType:  # noqa: C901, PLR0911, PLR0912 - one case each
     """Return *answer* for a terminal."""
+    if isinstance(answer, archival.KINDS):
+        return archival.rendered(answer)
     match answer:
         case answers.Fact():
             return tables.facts([answer])
@@ -66,15 +64,6 @@ def rendered(answer: Answer) -> RenderableType:  # noqa: C901, PLR0911, PLR0912 
             | Rotated()
         ):
             return custodial.rendered(answer)
-        case (
-            ArchivePlan()
-            | ArchiveRun()
-            | FromArchive()
-            | Rows()
-            | giving.Evidence()
-            | importing.Imported()
-        ):
-            return archival.rendered(answer)
         case Told():
             return Text("\n".join(["Go on asking:", *(f"  {e}" for e in answer.try_next)]))
         case _:

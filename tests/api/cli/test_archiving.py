@@ -103,9 +103,7 @@ def test_an_export_goes_into_another_store_once(cli: CommandLine, tmp_path: Path
     ("answer", "shown"),
     [
         (
-            ArchivePlan(
-                first_position=3, last_position=4, archived=2, months=("2026-03",)
-            ),
+            ArchivePlan(first_position=3, last_position=4, archived=2, months=("2026-03",)),
             "2 events, positions 3 to 4, 2026-03 to 2026-03; 2 are archived already",
         ),
         (
