@@ -105,11 +105,7 @@ def export_page(document: Document) -> bytes:
         section(
             "Everything that was ever recorded",
             ("Recorded", "What happened", "Says", "Holds from", "Holds to", "By", "Why"),
-            [
-                _happened(e, by_tx[e.tx_id])
-                for fact in document.facts
-                for e in fact.versions
-            ],
+            [_happened(each, by_tx[each.tx_id]) for each in versions],
         ),
         section(
             "Holds, requests and copies given out",

@@ -1,12 +1,22 @@
 """A ledger comes back from its archive: the same, and nothing of the erased."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.archive.told import Told, told
-from tests.stores import SQLITE, Backend, backend_at
+from muniment import MemoryStore
+from muniment.archive.shelf import Directory
+from muniment.errors import (
+    ArchiveAheadError,
+    LedgerNotEmptyError,
+    StoreNotFoundError,
+    VaultMismatchError,
+)
+from tests.archive.told import DAY, Told, instant, lose_ledger, told
+from tests.forgetting.traces import traces
+from tests.stores import NEW_YEAR, SQLITE, Backend, backend_at
 
 
 @pytest.fixture
