@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 
 if TYPE_CHECKING:
+    from muniment.api.access import ActingStore
+    from muniment.api.accesses import AccessEntry, AccessLog, EmergencyAccess
     from muniment.api.answers import (
         BlameEntry,
         DiffEntry,
@@ -30,27 +32,44 @@ if TYPE_CHECKING:
         ErasureStatus,
         StoreReport,
     )
+    from muniment.api.credentials import ApiKey, Credential, IssuedKey
     from muniment.api.custody import Hold, Verification
     from muniment.api.found import LegRank, SearchHit, SearchHits
     from muniment.api.retaining import Retirement
     from muniment.api.rollbacks import Cause
     from muniment.api.store import MemoryStore
+    from muniment.domain.access import Principal
     from muniment.domain.policy import RetentionRule
     from muniment.domain.scope import Scope
     from muniment.errors import MunimentError
+    from muniment.projections.ports import Generation
+    from muniment.projections.progress import Progress
+    from muniment.projections.reconcile import Difference, Fault
     from muniment.settings import Settings
 else:
     # A name is imported when it is first used: the command line says its version, or
     # what is typed wrongly, without loading a database library, ten times as fast.
     _ELSEWHERE = {
+        "AccessEntry": "muniment.api.accesses",
+        "AccessLog": "muniment.api.accesses",
+        "ActingStore": "muniment.api.access",
+        "ApiKey": "muniment.api.credentials",
         "Cause": "muniment.api.rollbacks",
+        "Credential": "muniment.api.credentials",
+        "EmergencyAccess": "muniment.api.accesses",
+        "Difference": "muniment.projections.reconcile",
         "ErasureCertificate": "muniment.api.certificates",
         "ErasurePlan": "muniment.api.certificates",
         "ErasureStatus": "muniment.api.certificates",
+        "Fault": "muniment.projections.reconcile",
+        "Generation": "muniment.projections.ports",
         "Hold": "muniment.api.custody",
+        "IssuedKey": "muniment.api.credentials",
         "LegRank": "muniment.api.found",
         "MemoryStore": "muniment.api.store",
         "MunimentError": "muniment.errors",
+        "Principal": "muniment.domain.access",
+        "Progress": "muniment.projections.progress",
         "RetentionRule": "muniment.domain.policy",
         "Retirement": "muniment.api.retaining",
         "Scope": "muniment.domain.scope",
@@ -73,16 +92,26 @@ else:
 
 
 __all__ = [
+    "AccessEntry",
+    "AccessLog",
+    "ActingStore",
+    "ApiKey",
     "BlameEntry",
     "Cause",
+    "Credential",
     "DiffEntry",
+    "Difference",
+    "EmergencyAccess",
     "ErasureCertificate",
     "ErasurePlan",
     "ErasureStatus",
     "Fact",
     "FactHistory",
     "FactVersion",
+    "Fault",
+    "Generation",
     "Hold",
+    "IssuedKey",
     "LegRank",
     "MemoryDiff",
     "MemorySnapshot",
@@ -91,6 +120,8 @@ __all__ = [
     "MunimentError",
     "Page",
     "PlannedConflict",
+    "Principal",
+    "Progress",
     "Receipt",
     "RetentionRule",
     "Retirement",

@@ -29,6 +29,10 @@ class Settings(BaseSettings):
         archive_url: Where the archive lives: a directory, or a URL such as
             ``s3://bucket/path``. By default the directory ``archive`` beside an SQLite
             ledger; without one, on PostgreSQL, nothing can be archived.
+        key_service: What gives the key-encryption keys instead of a file, as
+            ``package.module:factory``; see `muniment.ledger.key_service`.
+        tree_head_every: With every so many transactions a tree head is signed; 0 for
+            only when one is asked for.
         qdrant_url: A Qdrant server for the current facts; by default they are held by
             Qdrant in this process, in the directory of the store.
         qdrant_api_key: What the Qdrant server wants to see.
@@ -46,9 +50,20 @@ class Settings(BaseSettings):
         embedding_timeout: Seconds one try may take.
         embedding_retries: How often a failed try is repeated.
         embedding_batch: Most texts in one request.
+        search_memory: Most versions of facts that searches keep opened in memory, some
+            4 kB each.
         half_life_days: After so many days a belief counts half as recent.
         half_lives: The same by category.
         synonyms: By word, other words that mean it.
+        request_limit: Most bytes of one request to the service.
+        rate_limit: Requests a minute of one API key, or one subject of tokens.
+        jwt_issuer: Whose tokens the service takes; nobody's if left out.
+        jwt_audience: Whom a token has to be for.
+        jwt_jwks_url: Where the issuer publishes its keys.
+        jwt_algorithm: The one algorithm its tokens are signed with.
+        jwt_tenant_claim: The claim that names the tenant.
+        jwt_roles_claim: The claim that lists groups or roles.
+        jwt_role_map: By value of that claim, the role or membership it stands for.
     """
 
     def __init__(self, **values: Any) -> None:  # noqa: ANN401 - checked by pydantic
@@ -73,6 +88,8 @@ class Settings(BaseSettings):
     lock_timeout: float = Field(default=30.0, gt=0, le=3600)
     pool_size: int = Field(default=16, ge=1, le=1000)
     archive_url: str | None = None
+    key_service: str | None = None
+    tree_head_every: int = Field(default=1_000, ge=0, le=1_000_000_000)
     qdrant_url: str | None = None
     qdrant_api_key: SecretStr | None = None
     qdrant_timeout: int = Field(default=10, ge=1, le=3600)
@@ -86,6 +103,16 @@ class Settings(BaseSettings):
     embedding_timeout: float = Field(default=30.0, gt=0, le=3600)
     embedding_retries: int = Field(default=2, ge=0, le=20)
     embedding_batch: int = Field(default=64, ge=1, le=2048)
+    search_memory: int = Field(default=100_000, ge=0)
     half_life_days: float = Field(default=180.0, gt=0)
     half_lives: dict[str, PositiveFloat] = {}
     synonyms: dict[str, list[str]] = {}
+    request_limit: int = Field(default=4 * 1024 * 1024, ge=1024, le=1024**3)
+    rate_limit: int = Field(default=6_000, ge=1, le=10_000_000)
+    jwt_issuer: str | None = None
+    jwt_audience: str = "muniment"
+    jwt_jwks_url: str | None = None
+    jwt_algorithm: Literal["RS256", "ES256", "PS256", "EdDSA"] = "RS256"
+    jwt_tenant_claim: str = "tenant"
+    jwt_roles_claim: str = "roles"
+    jwt_role_map: dict[str, str] = {}

@@ -8,7 +8,9 @@ from typing import Any
 
 from muniment import MemoryStore, Settings
 from muniment.api.found import SearchHits
+from muniment.api.recalling import LEXICON
 from muniment.errors import EmbedderUnavailableError
+from muniment.projections.catch_up import Makers
 from muniment.projections.ports import Vector
 
 
@@ -73,10 +75,17 @@ def open_at(
     return MemoryStore.open(settings_at(url, **fields), clock=clock)
 
 
-def open_with(embedder: MeaningOfThree, target: str | Path) -> MemoryStore:
+def open_with(
+    embedder: MeaningOfThree,
+    target: str | Path,
+    *,
+    clock: Callable[[], datetime] | None = None,
+) -> MemoryStore:
     """Open a store that *embedder* makes the vectors of."""
-    store = open_at(target)
-    store._recall.meaning.use(embedder)
+    store = open_at(target, clock=clock)
+    recall = store._recall
+    recall.meaning.use(embedder)
+    recall.upkeep._makers = Makers(embedder=embedder, lexicon=LEXICON)
     return store
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import run
+from benchmarks import run, service
 
 
 @pytest.mark.slow
@@ -27,3 +27,17 @@ def test_every_question_is_answered_on_every_backend(
             assert all(each > 0 for each in figure.values() if not isinstance(each, dict))
     # As a row of a table, or as a line above the table of its figures.
     assert re.search(r"^(\| sqlite \||sqlite, )", capsys.readouterr().out, re.MULTILINE)
+
+
+@pytest.mark.slow
+def test_the_service_and_the_guard_are_measured(tmp_path: Path, postgres_url: str) -> None:
+    file = tmp_path / "http.json"
+    where = ["--dir", str(tmp_path), "--postgres", postgres_url, "--json", str(file)]
+
+    found = service.main(["--seconds", "0.3", "--clients", "2", "--rounds", "2", *where])
+
+    assert json.loads(file.read_text()) == found
+    assert set(found["guard"]) == {"plain", "guarded", "recorded"}
+    for kind in ("reads", "writes"):
+        assert found["http"][kind]["per_second"] > 0
+        assert found["http"][kind]["errors"] == 0

@@ -1,7 +1,7 @@
 """Custody of a store: proofs, verification, holds, erasure, retention, keys."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from typing import Unpack
 
@@ -177,17 +177,21 @@ class CustodialStore(WritingStore):
 
         Returns:
             The receipt; `Receipt.hold_id` names the hold.
+
+        Raises:
+            UnknownFactError: If the fact is not of this memory.
+            HoldTakenError: If a hold of that name binds something else, or was released.
         """
         whose = inputs.scope_of(user_id, scope)
-        named = hold_id or new_hold_id()
         command = PlaceHold(
-            hold_id=inputs.name("hold_id", named),
+            hold_id=inputs.name_or_none("hold_id", hold_id) or new_hold_id(),
             fact_id=inputs.name_or_none("fact_id", fact_id),
             matter=inputs.name("matter", matter),
         )
         fields = {**by, "actor": issued_by} if issued_by is not None else by
-        made = Forgetter(self._lookup).place_hold(whose, command, inputs.origin(fields))
-        return replace(made, hold_id=named)
+        return Forgetter(self._lookup).place_hold(
+            whose, command, inputs.origin(fields), is_named=hold_id is not None
+        )
 
     @write_verb
     def release_hold(

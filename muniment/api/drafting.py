@@ -21,6 +21,7 @@ _REMEMBERED: dict[str, Any] = {
     "valid_from": None,
     "valid_to": None,
     "source": "user_explicit",
+    "status": Status.ACTIVE,
     "confidence": 1.0,
     "importance": 0.5,
     "core": False,
@@ -37,8 +38,19 @@ _REVISED: dict[str, Any] = {
     "source": "user_explicit",
     "source_turns": (),
     "expected_version": None,
+    "clear": (),
 }
 """The fields of a revision, and what they are when left out."""
+
+
+CLEARED: dict[str, Any] = {
+    "category": None,
+    "attribute": None,
+    "expires_at": None,
+    "entities": (),
+    "metadata": {},
+}
+"""What a revision can clear, and what each is then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +104,7 @@ class Drafting:
             if value is not None or _REVISED[field] is not None
         }
         fields = {**_REVISED, **self._checked(said)}
+        fields |= _cleared(fields)
         valid_from, valid_to = fields["valid_from"], fields["valid_to"]
         if valid_from is not None and valid_to is not None:
             Period(valid_from, valid_to)
@@ -124,12 +137,22 @@ def _traits(fields: Mapping[str, Any]) -> Traits:
     return Traits(
         category=fields["category"],
         attribute=fields["attribute"],
-        status=Status.ACTIVE,
+        status=fields["status"],
         confidence=fields["confidence"],
         importance=fields["importance"],
         core=fields["core"],
         expires_at=fields["expires_at"],
     )
+
+
+def _cleared(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields to be cleared as they are then; none has a value besides."""
+    for each in fields["clear"]:
+        if each not in CLEARED:
+            raise InvalidValueError("clear", each, f"one of {', '.join(CLEARED)}")
+        if fields[each] is not None:
+            raise InvalidValueError(each, fields[each], "left out where it is cleared")
+    return {each: CLEARED[each] for each in fields["clear"]}
 
 
 def _evidence(fields: Mapping[str, Any]) -> Evidence:
@@ -147,17 +170,26 @@ def _changes(fields: Mapping[str, Any]) -> Changes:
         text=fields["content"],
         category=fields["category"],
         attribute=fields["attribute"],
+        status=fields["status"],
         confidence=fields["confidence"],
         importance=fields["importance"],
         core=fields["core"],
         entities=fields["entities"],
         metadata=fields["metadata"],
         expires_at=fields["expires_at"],
+        cleared=tuple(sorted(e for e in set(fields["clear"]) if CLEARED[e] is None)),
     )
 
 
 def _label(field: str) -> Check:
     return lambda value, _: inputs.name_or_none(field, value, most=inputs.LABEL_LENGTH_MAX)
+
+
+def _status(value: object) -> Status:
+    known = tuple(each.value for each in Status)
+    if not isinstance(value, str) or value not in known:
+        raise InvalidValueError("status", value, f"one of {', '.join(known)}")
+    return Status(value)
 
 
 def _metadata(value: object, limit: int) -> Mapping[str, Any]:
@@ -171,6 +203,7 @@ _CHECKS: dict[str, Check] = {
     "valid_from": lambda value, _: inputs.time_or_none(value),
     "valid_to": lambda value, _: inputs.time_or_none(value),
     "source": lambda value, _: inputs.name("source", value),
+    "status": lambda value, _: _status(value),
     "confidence": lambda value, _: inputs.share("confidence", value),
     "importance": lambda value, _: inputs.share("importance", value),
     "core": lambda value, _: inputs.flag("core", value),
@@ -180,4 +213,5 @@ _CHECKS: dict[str, Check] = {
     "expires_at": lambda value, _: inputs.time_or_none(value),
     "claimed_at": lambda value, _: inputs.time_or_none(value),
     "expected_version": lambda value, _: expected_version_or_none(value),
+    "clear": lambda value, _: () if value is None else inputs.names("clear", value),
 }

@@ -50,6 +50,8 @@ class NewFact(By, total=False):
             *valid_to* is over by then, at a time nobody said.
         valid_to: When it ceases to hold, exclusive; never if left out.
         source: What it came from; ``user_explicit`` if left out.
+        status: ``active``, or ``unverified`` while nobody has vouched for it; ``active``
+            if left out.
         confidence: 0 to 1; 1.0 if left out.
         importance: 0 to 1; 0.5 if left out.
         core: Whether it belongs into every prompt; false if left out.
@@ -63,6 +65,7 @@ class NewFact(By, total=False):
     valid_from: Time | None
     valid_to: Time | None
     source: str
+    status: str
     confidence: float
     importance: float
     core: bool
@@ -81,6 +84,8 @@ class Revision(By, total=False):
         valid_to: Until when, exclusive; see the verb.
         source: What the revision came from; ``user_explicit`` if left out.
         expected_version: Only if nothing it believes changed after this version.
+        clear: Which of ``category``, ``attribute``, ``expires_at``, ``entities`` and
+            ``metadata`` it has no more.
     """
 
     content: str | None
@@ -89,6 +94,7 @@ class Revision(By, total=False):
     valid_from: Time | None
     valid_to: Time | None
     source: str
+    status: str | None
     confidence: float | None
     importance: float | None
     core: bool | None
@@ -96,3 +102,4 @@ class Revision(By, total=False):
     metadata: Mapping[str, Json] | None
     expires_at: Time | None
     expected_version: int | None
+    clear: Sequence[str]

@@ -1,8 +1,9 @@
 """Forgetting for good: redaction, erasure, and the holds that stand against them."""
 
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+
+import msgspec
 
 from muniment.api.answers import Receipt
 from muniment.api.certificates import (
@@ -10,14 +11,22 @@ from muniment.api.certificates import (
     ErasurePlan,
     ErasureStatus,
     StoreReport,
-    certificate_text,
 )
+from muniment.api.certifying import certified, kept_certificate
 from muniment.api.lookup import Lookup
 from muniment.api.transacting import receipt
 from muniment.domain import subject as subjects
-from muniment.domain.commands import DeferRedaction, EraseSubject, PlaceHold, ReleaseHold
+from muniment.domain.commands import (
+    DeferRedaction,
+    EraseSubject,
+    PlaceHold,
+    RedactFact,
+    ReleaseHold,
+)
+from muniment.domain.decision import decide
 from muniment.domain.events import (
     FactRedacted,
+    HoldPlaced,
     RedactionDeferred,
     SubjectErased,
     SubjectEvent,
@@ -25,13 +34,13 @@ from muniment.domain.events import (
 from muniment.domain.scope import Scope
 from muniment.domain.subject import redactions_due
 from muniment.errors import SubjectErasedError
-from muniment.instants import moment, to_text
-from muniment.ledger.attesting import Attestor
 from muniment.ledger.codec import topic_of
 from muniment.ledger.destruction import Destruction, Step
 from muniment.ledger.ledger import Committed
 from muniment.ledger.records import FACT, SUBJECT, Origin
+from muniment.ledger.tombstones import append_tombstone
 from muniment.ledger.transaction import Request, Transaction
+from muniment.projections.beliefs import DerivedStore
 
 
 class Forgetter:
@@ -47,12 +56,16 @@ class Forgetter:
         self._ledger = lookup.ledger
         self._destructions = lookup.ledger.vault.destructions
 
-    def redact(self, fact_id: str, origin: Origin) -> Receipt:
+    def redact(
+        self, fact_id: str, origin: Origin, *, expected_version: int | None
+    ) -> Receipt:
         """Make the content of a fact unreadable, now or when no hold binds it."""
+        asked = RedactFact(expected_version=expected_version)
 
         def work(transaction: Transaction) -> None:
             fact = transaction.fact(fact_id)
-            if fact.redacted:
+            recorded_at = transaction.recorded_at
+            if not decide(asked, fact_id, fact, recorded_at=recorded_at):
                 return
             if transaction.state.holds_on(fact_id):
                 command = DeferRedaction(fact_id=fact_id)
@@ -60,7 +73,9 @@ class Forgetter:
                 return
             self._redact(transaction, fact_id)
 
-        committed = self._transact("redact", origin, work, fact_id=fact_id)
+        committed = self._transact(
+            "redact", origin, work, fact_id=fact_id, expected_version=expected_version
+        )
         self.resume()
         kinds = {type(each.event) for each in committed.events}
         return replace(receipt(committed), deferred=RedactionDeferred in kinds)
@@ -94,17 +109,31 @@ class Forgetter:
             return ErasurePlan(facts=0, events=0, rows={}, holds=())
         events = self._ledger.subject_events(subject)
         state = self._ledger.subject_state(subject)
-        timeline = self._lookup.timeline.remaining(subject.ref)
+        derived = {e.name: e.remaining(subject.ref) for e in self._lookup.derived}
         keys = self._destructions.remaining(_of(subject.ref, position=0))
         return ErasurePlan(
             facts=len({each.fact_id for each in events if each.fact_id}),
             events=len(events),
-            rows={"timeline": timeline, "vault": keys},
+            rows={**derived, "vault": keys},
             holds=state.holds_on(None),
         )
 
-    def place_hold(self, scope: Scope, command: PlaceHold, origin: Origin) -> Receipt:
-        """Bind a subject, or one fact of it."""
+    def place_hold(
+        self, scope: Scope, command: PlaceHold, origin: Origin, *, is_named: bool
+    ) -> Receipt:
+        """
+        Bind a subject, or one fact of it.
+
+        Args:
+            scope: Whose memory.
+            command: The hold.
+            origin: Who places it, and why.
+            is_named: Whether the caller named it; a name that was made up is another one
+                when the request is repeated.
+        """
+        asked = msgspec.to_builtins(command)
+        if not is_named:
+            del asked["hold_id"]
 
         def work(transaction: Transaction) -> None:
             if transaction.state.erased:
@@ -113,7 +142,10 @@ class Forgetter:
                 transaction.fact(command.fact_id)
             transaction.add_to_subject(subjects.decide(command, transaction.state))
 
-        return receipt(self._transact("place_hold", origin, work, scope=scope))
+        committed = self._transact("place_hold", origin, work, scope=scope, hold=asked)
+        events = (each.event for each in committed.events)
+        placed = (each.hold_id for each in events if isinstance(each, HoldPlaced))
+        return replace(receipt(committed), hold_id=next(placed, command.hold_id))
 
     def release_hold(self, scope: Scope, hold_id: str, origin: Origin) -> Receipt:
         """End a hold, and do what waited for it, in the order it was asked for."""
@@ -126,7 +158,9 @@ class Forgetter:
                     self._redact(transaction, fact_id)
             self._erase(transaction, events)
 
-        committed = self._transact("release_hold", origin, work, scope=scope)
+        committed = self._transact(
+            "release_hold", origin, work, scope=scope, hold_id=hold_id
+        )
         self.resume()
         return receipt(committed)
 
@@ -134,7 +168,7 @@ class Forgetter:
         """Return the certificate of an erased subject, if it was erased."""
         for each in self._destructions.all():
             if each.subject_ref == subject_ref and not each.stream and each.certificate:
-                return _certificate(each)
+                return kept_certificate(each)
         return None
 
     def resume(self) -> None:
@@ -167,6 +201,7 @@ class Forgetter:
         scope: Scope | None = None,
         fact_id: str | None = None,
         passes_freeze: bool = False,
+        **asked: object,
     ) -> Committed:
         return self._ledger.transact(
             Request(
@@ -174,7 +209,7 @@ class Forgetter:
                 origin=origin,
                 scope=scope,
                 fact_id=fact_id,
-                body={"action": action, "fact_id": fact_id},
+                body={"origin": msgspec.to_builtins(origin), "fact_id": fact_id, **asked},
                 work=work,
                 passes_freeze=passes_freeze or action in ("place_hold", "release_hold"),
             )
@@ -226,7 +261,7 @@ class Forgetter:
     def _say_again(self, destruction: Destruction) -> None:
         """Say it in a ledger that was restored from a backup made before."""
         if not destruction.stream:
-            position = self._ledger.append_tombstone(destruction.subject_ref)
+            position = append_tombstone(self._ledger, destruction.subject_ref)
         elif self._ledger.recorder.read_stream(destruction.stream):
             position = self._redact_again(destruction)
         else:
@@ -253,22 +288,26 @@ class Forgetter:
 
     def _carry_out(self, destruction: Destruction) -> None:
         """Do every step that is left; each is recorded once it is done."""
-        counts: dict[str, int] = json.loads(destruction.counts)
         if destruction.step is Step.ANNOUNCED:
-            counts["vault"] = self._destructions.destroy_keys(destruction)
+            self._destructions.destroy_keys(destruction)
         if not destruction.stream:
             for store in self._lookup.derived:
-                gone = store.purge(destruction.subject_ref)
-                counts[store.name] = counts.get(store.name, 0) + gone
-        self._destructions.move(destruction, Step.PURGED, counts=json.dumps(counts))
-        stores = self._verified(destruction, counts)
+                self._purge(store, destruction)
+        self._destructions.move(destruction, Step.PURGED)
+        stores = self._verified(destruction, self._destructions.counts(destruction))
         done = all(each.verified and not each.remaining for each in stores)
         step = Step.DONE if done else Step.PURGED
-        text = "" if destruction.stream else self._certified(destruction, stores, done=done)
+        text = "" if destruction.stream else self._certified(destruction, stores)
         self._destructions.move(destruction, step, certificate=text)
 
+    def _purge(self, store: DerivedStore, destruction: Destruction) -> None:
+        """Remove a subject from one store, counted before: another may do it, too."""
+        ref = destruction.subject_ref
+        self._destructions.count(destruction, store.name, store.remaining(ref))
+        self._destructions.count(destruction, store.name, store.purge(ref))
+
     def _verified(
-        self, destruction: Destruction, counts: dict[str, int]
+        self, destruction: Destruction, counts: Mapping[str, int]
     ) -> tuple[StoreReport, ...]:
         """Overwrite what was removed, and look what is left, store by store."""
         vault = StoreReport(
@@ -290,44 +329,10 @@ class Forgetter:
         )
         return vault, *derived
 
-    def _certified(
-        self, destruction: Destruction, stores: tuple[StoreReport, ...], *, done: bool
-    ) -> str:
-        """Return what is kept of the certificate: its fields, signed text and proof."""
-        (said,) = self._ledger.recorder.read(after=self._position(destruction) - 1, limit=1)
-        row = self._ledger.recorder.transaction(said.tx_id)
-        origin = self._ledger.mapper.origin(None, row) if row else Origin()
-        skeletons = len(self._ledger.recorder.read_subject(destruction.subject_ref))
-        certificate = ErasureCertificate(
-            status=ErasureStatus.DONE if done else ErasureStatus.PARTIAL,
-            subject_ref=destruction.subject_ref,
-            position=said.position,
-            stores=stores,
-            skeletons=skeletons,
-        )
-        attestor = Attestor(self._ledger)
-        proof = attestor.inclusion(said.position)
-        head = proof.text.partition("\n\n")[2].split("\n")[1:3]
-        text = certificate_text(
-            attestor.origin,
-            [f"tree size {head[0]}", f"tree root {head[1]}"],
-            certificate,
-            asked=[
-                f"recorded {to_text(moment(said.recorded_at))}",
-                f"actor {_one_line(origin.actor)}",
-                f"reason {_one_line(origin.reason)}",
-            ],
-        )
-        return json.dumps(
-            {
-                "status": certificate.status,
-                "position": certificate.position,
-                "skeletons": skeletons,
-                "stores": [[s.store, s.removed, s.remaining, s.verified] for s in stores],
-                "text": attestor.signed(text),
-                "proof": proof.text,
-            }
-        )
+    def _certified(self, destruction: Destruction, stores: Sequence[StoreReport]) -> str:
+        """Return what is kept of the certificate."""
+        said = replace(destruction, position=self._position(destruction))
+        return certified(self._ledger, said, stores)
 
     def _position(self, destruction: Destruction) -> int:
         for each in self._destructions.all():
@@ -340,25 +345,3 @@ def _of(subject_ref: str, *, position: int) -> Destruction:
     return Destruction(
         subject_ref=subject_ref, stream="", key_id=0, position=position, step=Step.ANNOUNCED
     )
-
-
-def _certificate(destruction: Destruction) -> ErasureCertificate:
-    kept = json.loads(destruction.certificate or "{}")
-    return ErasureCertificate(
-        status=ErasureStatus(kept["status"]),
-        subject_ref=destruction.subject_ref,
-        position=kept["position"],
-        stores=tuple(
-            StoreReport(
-                store=store, removed=removed, remaining=remaining, verified=verified
-            )
-            for store, removed, remaining, verified in kept["stores"]
-        ),
-        skeletons=kept["skeletons"],
-        text=kept["text"],
-        proof=kept["proof"],
-    )
-
-
-def _one_line(text: str | None) -> str:
-    return "not said" if text is None else " ".join(text.split())

@@ -31,8 +31,8 @@ class SearchHit:
         score: Of all legs together; comparable within one answer alone.
         legs: By leg (``exact``, ``keyword``, ``meaning``, ``context``, ``entity``), where
             it puts the fact; empty unless it was asked to explain.
-        factors: What recency, importance and confidence add to a factor of 1, by which
-            the fused score was multiplied; empty likewise.
+        factors: What recency, importance, confidence and use add to a factor of 1, by
+            which the fused score was multiplied; empty likewise.
     """
 
     fact: Fact

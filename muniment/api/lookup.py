@@ -17,9 +17,15 @@ from muniment.domain.subject import SubjectState
 from muniment.domain.time import BEGINNING, AsOf, Instant, Period
 from muniment.instants import moment
 from muniment.ledger.ledger import Ledger
-from muniment.ledger.records import RecordedEvent
+from muniment.ledger.records import FACT, RecordedEvent
 from muniment.ledger.vault import Subject
-from muniment.projections.beliefs import BeliefQuery, BeliefRow, DerivedStore, Timeline
+from muniment.projections.beliefs import (
+    BeliefQuery,
+    BeliefRow,
+    DerivedStore,
+    LastUse,
+    Timeline,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,12 +58,14 @@ class Lookup:
         ledger: Where the events are.
         timeline: Where the beliefs are.
         derived: Every store an erasure has to reach, the timeline first.
+        last_use: Who knows when facts were used otherwise than by writing; retention asks.
     """
 
     def __init__(self, ledger: Ledger, timeline: Timeline) -> None:
         self.ledger = ledger
         self.timeline = timeline
         self.derived: tuple[DerivedStore, ...] = (timeline,)
+        self.last_use: tuple[LastUse, ...] = ()
 
     def now(self, valid_at: Instant | None = None) -> Point:
         """Return this moment, or what is known at it about *valid_at*."""
@@ -136,17 +144,15 @@ class Lookup:
                 expired_at=point.asked_at,
             )
         )
-        said = self.ledger.mapper.opened([each.said for each in found], subject)
-        if any(_says_nothing(each) for each in said) and not self._is_known(subject):
+        sealed = [each.said for each in found]
+        said = self.ledger.mapper.opened(sealed, subject, tagged=False)
+        if any(_says_nothing(each) for each in said) and self.ledger.was_erased(subject):
             # It was erased while this was read: its keys go before its rows.
             return []
         return [
             (showing.fact(subject, event, each.row.valid), each.row)
             for event, each in zip(said, found, strict=True)
         ]
-
-    def _is_known(self, subject: Subject) -> bool:
-        return self.ledger.vault.subject(subject.ref) is not None
 
     def usable_facts(
         self,
@@ -168,6 +174,13 @@ class Lookup:
         usable = [each for each in found if not state.restricts(each[0].fact_id)]
         return usable[:limit]
 
+    def usable(self, subjects: Sequence[Subject]) -> tuple[list[Subject], frozenset[str]]:
+        """Return those of *subjects* that may be used now, and their facts that may not."""
+        states = [(each, self.ledger.subject_state(each)) for each in subjects]
+        used = [(each, state) for each, state in states if not state.erasure_deferred]
+        hidden = frozenset(fact_id for _, state in used for fact_id in state.deferred)
+        return [each for each, _ in used], hidden
+
     def is_restricted(self, fact: Fact) -> bool:
         """Whether a fact is stored and not used: a hold keeps it from being erased."""
         subject = self.ledger.vault.find(fact.scope)
@@ -177,10 +190,12 @@ class Lookup:
     def fact(self, fact_id: str, point: Point) -> tuple[Fact, BeliefRow] | None:
         """Return what is believed of one fact at *point*, expired or not."""
         found = self.timeline.of_fact(fact_id, point.as_of)
-        subject = self.ledger.vault.subject(found.row.subject_ref) if found else None
-        if found is None or subject is None:
+        opened = self.ledger.mapper.opened_alone(found.said) if found else None
+        if found is None or opened is None:
             return None
-        (said,) = self.ledger.mapper.opened([found.said], subject)
+        subject, said = opened
+        if _says_nothing(said) and self.ledger.was_erased(subject):
+            return None
         return showing.fact(subject, said, found.row.valid), found.row
 
     def content_in_use(self, fact_id: str, point: Point) -> str | None:
@@ -206,16 +221,27 @@ class Lookup:
             return {}
         low, high = sorted((first.position, second.position))
         about = {first.as_of.valid_at, second.as_of.valid_at}
-        streams = showing.by_fact(self.ledger.subject_events(subject, until=high))
-        chosen = {
-            fact_id: _turning(streams[fact_id], about, after=low) for fact_id in fact_ids
+        # What is believed when needs no content, and most events of a fact turned nothing.
+        sealed = {
+            each.position: each
+            for each in self.ledger.recorder.read_streams(
+                [FACT + each for each in fact_ids]
+            )
+            if each.position <= high
         }
-        every = [event for events in chosen.values() for event in events]
-        origins = self.ledger.origins(subject, every)
-        return {
-            fact_id: tuple(showing.version(each, origins) for each in events)
-            for fact_id, events in chosen.items()
+        streams = showing.by_fact(self.ledger.mapper.opened([*sealed.values()], None))
+        turning = {
+            event.position
+            for fact_id in fact_ids
+            for event in _turning(streams.get(fact_id, ()), about, after=low)
         }
+        chosen = [sealed[position] for position in sorted(turning)]
+        opened = self.ledger.mapper.opened(chosen, subject, tagged=False)
+        origins = self.ledger.origins(subject, opened)
+        causes: dict[str, tuple[FactVersion, ...]] = dict.fromkeys(fact_ids, ())
+        for event in opened:
+            causes[event.fact_id] += (showing.version(event, origins),)
+        return causes
 
 
 def _turning(

@@ -29,7 +29,16 @@ from muniment.errors import (
 from muniment.instants import to_instant
 from muniment.ledger import keys, tables
 from muniment.ledger.archiving_lock import LOCK_SUFFIX
-from muniment.ledger.database import connect, is_foreign, reading, sqlite_file, writing
+from muniment.ledger.attesting import sign_every
+from muniment.ledger.database import (
+    connect,
+    dispose,
+    is_foreign,
+    reading,
+    sqlite_file,
+    writing,
+)
+from muniment.ledger.key_service import service_named
 from muniment.ledger.keys import KeyRing
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.memory_recorder import MemoryRecorder
@@ -132,7 +141,7 @@ def _open(
 ) -> OpenLedger:
     """Open what *settings* names; *undone* lets go of it again if that fails."""
     engine = _connected(settings.database_url, settings, schema=None)
-    undone.callback(engine.dispose)
+    undone.callback(dispose, engine)
     is_made = migrations.exists(engine)
     if not is_made and not create:
         raise StoreNotFoundError(_shown(settings.database_url))
@@ -144,11 +153,16 @@ def _open(
         source = system_clock
     _enrol(engine, settings, vault, create=create)
     recorder = SqlRecorder(
-        engine, ledger=settings.ledger, clock=source, lock_timeout=settings.lock_timeout
+        engine,
+        ledger=settings.ledger,
+        clock=source,
+        lock_timeout=settings.lock_timeout,
+        pool_size=settings.pool_size,
     )
     timeline = SqlTimeline(recorder)
     ledger = Ledger(recorder, vault, timeline, settings.ledger)
     timeline.bind(ledger.mapper)
+    sign_every(ledger, settings.tree_head_every)
     recall = open_recall(settings, ledger, timeline)
     archive = archive_place(settings)
     recorder.cold = ColdArchive(recorder, archive)
@@ -165,6 +179,7 @@ def _in_memory(settings: Settings, clock: ClockSource | None) -> OpenLedger:
     timeline = MemoryTimeline(recorder)
     ledger = Ledger(recorder, _vault(located, has_ledger=False), timeline, settings.ledger)
     timeline.bind(ledger.mapper)
+    sign_every(ledger, settings.tree_head_every)
     removed = weakref.finalize(ledger, shutil.rmtree, place, ignore_errors=True)
     recall = open_recall(settings, ledger, timeline)
     archive = settings.archive_url or str(place / ARCHIVE_DIRECTORY)
@@ -178,6 +193,7 @@ def _connected(url: str, settings: Settings, *, schema: str | None) -> sa.Engine
         lock_timeout=settings.lock_timeout,
         pool_size=settings.pool_size,
         schema=schema,
+        ledger=settings.ledger,
     )
 
 
@@ -239,7 +255,7 @@ def _vault(settings: Settings, *, has_ledger: bool) -> Vault:
         file.parent.mkdir(parents=True, exist_ok=True)
     with ExitStack() as undone:
         engine = _connected(url, settings, schema=schema)
-        undone.callback(engine.dispose)
+        undone.callback(dispose, engine)
         has_vault = (file is None or file.exists()) and migrations.exists(engine)
         if has_ledger and not has_vault:
             raise VaultMismatchError(
@@ -274,6 +290,12 @@ def archive_place(settings: Settings) -> str | None:
 
 
 def _key_ring(settings: Settings, *, create: bool) -> KeyRing:
+    if settings.key_service is not None:
+        if settings.key is not None:
+            raise ConfigurationError(
+                "both a key and a key service are named", "leave one of them out"
+            )
+        return KeyRing(service_named(settings.key_service))
     if settings.key is not None:
         text = settings.key.get_secret_value()
         return KeyRing(lambda: keys.from_text(text, origin="MUNIMENT_KEY"))
@@ -284,11 +306,13 @@ def _key_ring(settings: Settings, *, create: bool) -> KeyRing:
 
 def rotate_key(settings: Settings, vault: Vault, progress: Callable[[int], None]) -> int:
     """Replace the key-encryption key of *vault*; see `MemoryStore.rotate_key`."""
-    if settings.key is not None:
+    if settings.key_service is not None or settings.key is not None:
         known = vault.keys_at_hand()
         if len(known) == 1:
             raise ConfigurationError(
-                "MUNIMENT_KEY names one key", "name the old key and a new one, with a comma"
+                "one key-encryption key is at hand",
+                "let MUNIMENT_KEY name the old key and a new one, with a comma, or the "
+                "key service give both",
             )
         return vault.rotate(known[-1], progress=progress)
     path = settings.key_file or _default_key_file(settings)

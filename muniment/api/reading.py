@@ -221,6 +221,7 @@ class ReadingStore:
                 causes=causes[fact_id],
             )
             for fact_id in differing
+            if fact_id in causes  # or it was erased meanwhile
         ]
         return diff_of(entries, first.position, second.position)
 
@@ -297,6 +298,8 @@ class ReadingStore:
             return ()
         facts = [fact for fact, _ in self._lookup.facts(whose, point)]
         events = self._ledger.subject_events(subject, until=point.position)
+        if not events:
+            return ()
         streams = showing.by_fact(events)
         blamed = [(fact, _last_shown(streams[fact.fact_id], point)) for fact in facts]
         shown = [streams[fact.fact_id][fact.version - 1] for fact in facts]

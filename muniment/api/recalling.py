@@ -5,11 +5,16 @@ from dataclasses import dataclass
 from importlib import util
 from pathlib import Path
 
-from muniment.errors import ConfigurationError, EmbedderUnavailableError
+from muniment.errors import (
+    ConfigurationError,
+    EmbedderUnavailableError,
+    IndexUnavailableError,
+)
 from muniment.ledger.database import sqlite_file
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.memory_recorder import MemoryRecorder
 from muniment.ledger.sql_recorder import SqlRecorder
+from muniment.ledger.vault import Vault
 from muniment.projections.beliefs import Timeline
 from muniment.projections.catch_up import Makers, Sources
 from muniment.projections.generations import MemoryGenerations, SqlGenerations
@@ -18,12 +23,15 @@ from muniment.projections.memory_vectors import MemoryVersionVectors
 from muniment.projections.ports import (
     Embedder,
     Engine,
+    Generation,
     Generations,
     VersionVectors,
 )
 from muniment.projections.turns import Turn, always, turns_of
 from muniment.projections.upkeep import Upkeep
+from muniment.projections.uses import repeats_in
 from muniment.projections.vectors import SqlVersionVectors
+from muniment.recall import embedders
 from muniment.recall.documents import Documents
 from muniment.recall.embedders import HashingEmbedder, LocalEmbedder
 from muniment.recall.lexicon import TermLexicon
@@ -36,6 +44,9 @@ from muniment.settings import Settings
 
 ENGINE_DIRECTORY = "current"
 LEXICON = TermLexicon()
+
+_ERASURE_SECONDS = 5.0
+"""So long an erasure waits for the current facts to hear of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +63,7 @@ class Recall:
     meaning: Meaning
     documents: Documents
     vectors: VersionVectors
+    generations: Generations
     upkeep: Upkeep
     has_engine: bool
 
@@ -66,7 +78,8 @@ class RecallStores:
     What recall keeps of a subject, as an erasure sees it.
 
     Vectors are sealed rows and go at once. The current facts are told by the event of the
-    erasure itself; they are verified once they have come that far.
+    erasure itself, by whatever process holds their engine; until it has come that far,
+    they are not verified.
     """
 
     name = "recall"
@@ -75,22 +88,32 @@ class RecallStores:
         self._recall = recall
 
     def purge(self, subject_ref: str) -> int:
-        """Forget vectors and opened texts, and let the current facts catch up."""
-        self._recall.vectors.forget(subject_ref)
-        self._recall.documents.clear()
-        self._recall.upkeep.wake()
-        return 0
+        """Forget vectors and opened texts, and wait a while for the current facts."""
+        recall = self._recall
+        gone = self.remaining(subject_ref)
+        recall.documents.clear()
+        recall.vectors.forget(subject_ref)
+        if recall.upkeep.is_in_use():
+            recall.upkeep.is_level(seconds=_ERASURE_SECONDS)
+        return gone
 
     def remaining(self, subject_ref: str) -> int:
-        """Return nothing: what is left is behind, which `scrub` says."""
-        del subject_ref
-        return 0
+        """Return how many vectors and points are left, as far as this process sees."""
+        left = self._recall.vectors.count(subject_ref)
+        current = self._recall.upkeep.current()
+        if current is None:
+            return left
+        try:
+            return left + current[1].count(subject_ref)
+        except IndexUnavailableError:
+            # What cannot be counted is not verified either, see `scrub`.
+            return left
 
     def scrub(self) -> bool:
         """Whether the current facts, where there are any, have heard of every event."""
         upkeep = self._recall.upkeep
-        reached, head = upkeep.progress().reached, upkeep.progress().head
-        return not upkeep.is_in_use() or reached >= head
+        has_heard = not upkeep.is_in_use() or upkeep.is_level(seconds=0)
+        return self._recall.vectors.scrub() and has_heard
 
 
 def open_recall(settings: Settings, ledger: Ledger, timeline: Timeline) -> Recall:
@@ -103,15 +126,19 @@ def open_recall(settings: Settings, ledger: Ledger, timeline: Timeline) -> Recal
         EmbedderUnavailableError: If the size of an embedding server's vectors is not
             known, and it does not answer.
     """
-    vectors, generations, turn = _kept(settings, ledger)
+    recorder = ledger.recorder
+    assert isinstance(recorder, SqlRecorder | MemoryRecorder), "there are two kinds"
+    vectors, generations, turn = _kept(settings, recorder, ledger.vault)
     embedder = configured_embedder(settings, generations)
-    meaning = Meaning(vectors, generations, embedder, former=_local(), lexicon=LEXICON.name)
-    documents = Documents(ledger, timeline)
-    tuning = Tuning(
-        half_life_days=settings.half_life_days,
-        half_lives=settings.half_lives,
-        synonyms=settings.synonyms,
+    meaning = Meaning(
+        vectors,
+        generations,
+        embedder,
+        former=lambda generation: embedder_in_use(settings, generation),
+        lexicon=LEXICON.name,
     )
+    documents = Documents(ledger, timeline, kept_max=settings.search_memory)
+    ledger.vault.destructions.on_destroyed = documents.clear
     take_engine, has_engine = _engine(settings, ledger)
     upkeep = Upkeep(
         Sources(ledger=ledger, timeline=timeline, vectors=vectors),
@@ -123,13 +150,26 @@ def open_recall(settings: Settings, ledger: Ledger, timeline: Timeline) -> Recal
     ledger.on_append = upkeep.wake
     return Recall(
         searcher=Searcher(
-            documents, meaning, tuning, Preselection(upkeep, meaning, LEXICON)
+            documents,
+            meaning,
+            _tuning(settings),
+            Preselection(upkeep, meaning, LEXICON),
+            repeats_in(recorder),
         ),
         meaning=meaning,
         documents=documents,
         vectors=vectors,
+        generations=generations,
         upkeep=upkeep,
         has_engine=has_engine,
+    )
+
+
+def _tuning(settings: Settings) -> Tuning:
+    return Tuning(
+        half_life_days=settings.half_life_days,
+        half_lives=settings.half_lives,
+        synonyms=settings.synonyms,
     )
 
 
@@ -146,6 +186,38 @@ def embedder_of(settings: Settings) -> Embedder | None:
             return None
         case "auto":
             return next(iter(_local()), None)
+
+
+def embedder_in_use(settings: Settings, generation: Generation) -> Embedder | None:
+    """
+    Return the embedder that made *generation*; ``None`` for one that cannot be asked.
+
+    A model of an embedding server is asked of the server that *settings* name, if any.
+    """
+    match generation.model:
+        case _ if settings.embedder == "none":
+            return None
+        case "":
+            return None
+        case embedders.LOCAL_NAME:
+            return next(iter(_local()), None)
+        case name if name == HashingEmbedder().name:
+            return HashingEmbedder()
+        case _ if _names_a_server(settings):
+            own = generation.model == settings.embedding_model
+            update = {
+                "embedding_model": generation.model,
+                "embedding_dimensions": generation.dimensions,
+                "embedding_query_model": settings.embedding_query_model if own else None,
+            }
+            return OpenAIEmbedder(_server(settings.model_copy(update=update)))
+        case _:
+            return None
+
+
+def _names_a_server(settings: Settings) -> bool:
+    is_named = settings.embedder == "openai" or settings.embedding_base_url is not None
+    return is_named and util.find_spec("openai") is not None
 
 
 def configured_embedder(settings: Settings, generations: Generations) -> Embedder | None:
@@ -168,7 +240,9 @@ def configured_embedder(settings: Settings, generations: Generations) -> Embedde
     embedder = embedder_of(known)
     if isinstance(embedder, OpenAIEmbedder) and known.embedding_dimensions is not None:
         _probe(embedder)
-    if active is None or settings.embedder == "auto":
+    if active is not None and settings.embedder == "auto":
+        return embedder_in_use(settings, active)
+    if active is None:
         return embedder
     made_by = (active.model, active.dimensions)
     wanted = (embedder.name, embedder.dimensions) if embedder else ("", 0)
@@ -212,12 +286,12 @@ def _server(settings: Settings) -> EmbeddingServer:
     )
 
 
-def _kept(settings: Settings, ledger: Ledger) -> tuple[VersionVectors, Generations, Turn]:
-    recorder = ledger.recorder
+def _kept(
+    settings: Settings, recorder: SqlRecorder | MemoryRecorder, vault: Vault
+) -> tuple[VersionVectors, Generations, Turn]:
     if isinstance(recorder, MemoryRecorder):
-        return MemoryVersionVectors(ledger.vault), MemoryGenerations(recorder), always
-    assert isinstance(recorder, SqlRecorder), "there are two kinds of recorder"
-    vectors = SqlVersionVectors(recorder, ledger.vault, lock_timeout=settings.lock_timeout)
+        return MemoryVersionVectors(vault), MemoryGenerations(recorder), always
+    vectors = SqlVersionVectors(recorder, vault, lock_timeout=settings.lock_timeout)
     on_server = recorder.engine.dialect.name == "postgresql"
     return vectors, SqlGenerations(recorder), turns_of(recorder) if on_server else always
 

@@ -1,6 +1,6 @@
 """Retention by rule: planned subject by subject, applied in one transaction each."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from muniment.api import showing
@@ -31,6 +31,7 @@ class Retainer:
 
     def __init__(self, lookup: Lookup, rules: Sequence[RetentionRule]) -> None:
         self._ledger: Ledger = lookup.ledger
+        self._last_use = lookup.last_use
         self._rules = rules
 
     def due(self, scope: Scope | None) -> Iterator[Retirement]:
@@ -80,12 +81,26 @@ class Retainer:
         if state.frozen or state.erased:
             return
         streams = showing.by_fact(self._ledger.subject_events(subject))
+        used = self._used(subject)
         for fact_id, events in streams.items():
             held = bool(state.holds_on(fact_id))
             fact = _retained(fact_id, events, now, held=held)
-            cause = retirement(fact, self._rules, now=now) if fact else None
+            if fact is None:
+                continue
+            used_at = max(fact.used_at, used.get(fact_id, fact.used_at))
+            cause = retirement(replace(fact, used_at=used_at), self._rules, now=now)
             if cause is not None:
                 yield fact_id, cause
+
+    def _used(self, subject: Subject) -> Mapping[str, Instant]:
+        """Return when facts were last used, as whoever knows of it says; the latest."""
+        found: dict[str, Instant] = {}
+        if all(rule.unused_for_us is None for rule in self._rules):
+            return found
+        for each in self._last_use:
+            for fact_id, used_at in each.last_used(subject.ref).items():
+                found[fact_id] = max(used_at, found.get(fact_id, used_at))
+        return found
 
 
 def _retained(

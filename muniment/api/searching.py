@@ -2,22 +2,19 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 from muniment.api import inputs, showing
 from muniment.api.found import LegRank, SearchHit, SearchHits
 from muniment.api.lookup import Point
 from muniment.api.reading import ReadingStore
-from muniment.api.recalling import LEXICON, Recall, embedder_of
+from muniment.api.recalling import Recall
 from muniment.api.verbs import verb
 from muniment.domain.events import Status
 from muniment.domain.scope import Scope
 from muniment.errors import InvalidScopeError, InvalidValueError
 from muniment.instants import Time, moment, to_instant
-from muniment.projections.catch_up import Makers
-from muniment.projections.reconcile import Difference
-from muniment.projections.upkeep import Progress
-from muniment.recall.search import Filters, Question, Ranked
+from muniment.recall.questions import Filters, Question, Ranked
 from muniment.recall.tokens import terms
 from muniment.settings import Settings
 
@@ -25,8 +22,6 @@ from muniment.settings import Settings
 LIMIT_MAX = 1_000
 RECENT_MAX = 20
 SCOPES_MAX = 100
-
-_EMBEDDERS = ("local", "openai", "hashing", "none")
 
 Names = str | Sequence[str]
 """One name, or several of which one is enough."""
@@ -45,6 +40,9 @@ class Narrowing(TypedDict, total=False):
         until: Only what holds from before then.
         recent_turns: What was said just before, at most 20 turns, oldest first, by which
             the question is widened.
+        min_position: What must be known at least, such as the ``position`` of a receipt;
+            all that is recorded if left out. With less, a subject with very many facts
+            is answered for while its index is still behind.
     """
 
     category: Names | None
@@ -54,6 +52,7 @@ class Narrowing(TypedDict, total=False):
     since: Time | None
     until: Time | None
     recent_turns: Sequence[str]
+    min_position: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +64,7 @@ class Asked:
     filters: Filters
     recent: tuple[str, ...]
     is_current: bool
+    min_position: int | None
     limit: int
     explain: bool
 
@@ -97,15 +97,14 @@ class SearchingStore(ReadingStore):
         """
         Return what is believed that answers *query*, best first.
 
-        As of a time before, it ranks what was believed then with the embedding model of
-        then; the same for ever after. What is retired, ended, expired or not yet relied
-        on is in no answer.
+        As of a time before, it ranks what was believed then as it was ranked then. What
+        is retired, ended, expired, not relied on, or waits to be forgotten is left out.
 
         Args:
             query: Words, a question, or the id of a fact.
             user_id: Whose memory; or *scope*; or *scopes*.
             scope: Whose memory.
-            scopes: Several to search together, up to 100; each fact says whose it is.
+            scopes: Several to search together, up to 100.
             limit: 1 to 1,000.
             as_of: What was known then; now if left out.
             valid_at: About this time; *as_of* itself if left out.
@@ -115,88 +114,38 @@ class SearchingStore(ReadingStore):
 
         Raises:
             FutureAsOfError: If *as_of* has not come.
+            InvalidValueError: If nothing was recorded at *min_position* by then.
         """
-        limit_of_text = self._settings.content_limit
+        longest = self._settings.content_limit
         asked = Asked(
-            text=_text(query, limit=limit_of_text),
-            scopes=_scopes(user_id, scope, scopes),
+            text=_text(query, limit=longest),
+            scopes=scopes_of(user_id, scope, scopes),
             filters=_filters(narrow, min_confidence),
-            recent=_turns(narrow.get("recent_turns", ()), limit=limit_of_text),
+            recent=_turns(narrow.get("recent_turns", ()), limit=longest),
             is_current=as_of is None,
+            min_position=_position(narrow.get("min_position")),
             limit=inputs.count("limit", limit, least=1, most=LIMIT_MAX),
             explain=inputs.flag("explain", explain),
         )
-        hits = self._answered(asked, self._point(as_of, valid_at))
-        if as_of is None and self._recall.has_engine and self._settings.upkeep:
-            self._recall.upkeep.start()
-        return hits
-
-    def reindex(
-        self, *, embedder: Literal["local", "openai", "hashing", "none"] | None = None
-    ) -> Progress:
-        """
-        Embed every version anew, and use that from now on; reads and writes go on.
-
-        Searches as of a time before go on with the vectors of then. Where another
-        embedder is named, the settings of the next start have to name it, too.
-
-        Args:
-            embedder: Which from now on, with the settings' ``embedding_…``; the one in
-                use if left out.
-
-        Raises:
-            IndexUnavailableError: If another process holds the engine, or reindexes.
-            EmbedderUnavailableError: If an embedding server does not answer.
-        """
-        recall = self._recall
-        chosen = recall.meaning.embedder
-        if embedder is not None:
-            if embedder not in _EMBEDDERS:
-                expected = f"one of {', '.join(_EMBEDDERS)}"
-                raise InvalidValueError("embedder", embedder, expected)
-            update = {"embedder": embedder}
-            chosen = embedder_of(self._settings.model_copy(update=update))
-        # Before: the new model is in use from the moment the rebuild ends.
-        recall.meaning.know(chosen)
-        recall.upkeep.rebuild(Makers(embedder=chosen, lexicon=LEXICON))
-        recall.meaning.use(chosen)
-        return recall.upkeep.progress()
-
-    def catch_up(self) -> Progress:
-        """
-        Embed and index all there is now, in this thread; return how far that came.
-
-        What keeps it from going on is in the answer, not raised: nothing is lost, and
-        searches go on without.
-        """
-        self._recall.upkeep.tend()
-        return self._recall.upkeep.progress()
-
-    def reconcile(self, *, mend: bool = False) -> tuple[Difference, ...]:
-        """
-        Return what the index of current facts holds otherwise than the ledger says.
-
-        Args:
-            mend: Put it right, too.
-
-        Raises:
-            IndexUnavailableError: If this process cannot have the engine.
-        """
-        self._recall.upkeep.tend()
-        return tuple(self._recall.upkeep.reconcile(mend=mend))
-
-    def index_progress(self) -> Progress:
-        """Return how far the index of current facts is, and what keeps it."""
-        return self._recall.upkeep.progress()
+        return self._answered(asked, self._point(as_of, valid_at))
 
     def _answered(self, asked: Asked, point: Point) -> SearchHits:
+        required = asked.min_position
+        if required is not None and required > point.position:
+            expected = f"at most {point.position}, the last position known there"
+            raise InvalidValueError("min_position", required, expected)
         found = [self._ledger.vault.find(each) for each in asked.scopes]
+        subjects = [each for each in found if each is not None]
+        hidden: frozenset[str] = frozenset()
+        if asked.is_current:
+            subjects, hidden = self._lookup.usable(subjects)
         answer = self._recall.searcher.search(
             Question(
                 text=asked.text,
-                position=point.position,
+                position=point.position if required is None else required,
                 is_current=asked.is_current,
-                subjects=[each for each in found if each is not None],
+                subjects=subjects,
+                hidden=hidden,
                 as_of=point.as_of,
                 asked_at=point.asked_at,
                 filters=asked.filters,
@@ -204,6 +153,8 @@ class SearchingStore(ReadingStore):
                 limit=asked.limit,
             )
         )
+        if asked.is_current and self._recall.has_engine and self._settings.upkeep:
+            self._recall.upkeep.start()
         return SearchHits(
             items=tuple(_hit(each, explain=asked.explain) for each in answer.hits),
             position=point.position,
@@ -239,11 +190,17 @@ def _filters(narrow: Narrowing, min_confidence: float | None) -> Filters:
     )
 
 
+def _position(value: object) -> int | None:
+    return (
+        None if value is None else inputs.count("min_position", value, least=0, most=2**62)
+    )
+
+
 def _share(field: str, value: float | None) -> float | None:
     return None if value is None else inputs.share(field, value)
 
 
-def _scopes(
+def scopes_of(
     user_id: str | None, scope: Scope | None, scopes: Iterable[Scope | str] | None
 ) -> tuple[Scope, ...]:
     """Return whose memory is searched, each once, the one named alone first."""

@@ -1,5 +1,6 @@
 """What the store gives back, as JSON: one shape wherever it leaves the process."""
 
+import base64
 import json
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -10,7 +11,7 @@ from muniment.domain.scope import Scope
 from muniment.instants import to_text
 
 
-_INTERNAL = frozenset({"moves"})
+INTERNAL = frozenset({"moves"})
 """Fields that say again, for the ledger, what their neighbours say for the reader."""
 
 
@@ -18,7 +19,7 @@ def shaped(answer: object) -> Json:
     """
     Return *answer* as JSON types: instants as RFC 3339 in UTC with six digits and ``Z``.
 
-    An open end is ``null``; a scope is as `Scope.parse` reads it.
+    An open end is ``null``; a scope is as `Scope.parse` reads it; bytes are in base64.
     """
     match answer:
         case None | bool() | int() | float() | str():
@@ -27,17 +28,29 @@ def shaped(answer: object) -> Json:
             return to_text(answer)
         case Scope():
             return str(answer)
-        case Mapping():
-            return {str(key): shaped(value) for key, value in answer.items()}
         case list() | tuple():
             return [shaped(each) for each in answer]
+        case Mapping():
+            return {str(key): shaped(value) for key, value in answer.items()}
+        case bytes():
+            return base64.b64encode(answer).decode()
+        case Exception():
+            return f"{type(answer).__name__}: {answer}"
         case _:
-            assert is_dataclass(answer), f"{type(answer).__name__} has a shape"
-            return {
-                each.name: shaped(getattr(answer, each.name))
-                for each in fields(answer)
-                if each.name not in _INTERNAL
-            }
+            return {name: shaped(getattr(answer, name)) for name in _shown(answer)}
+
+
+_known: dict[type, tuple[str, ...]] = {}
+
+
+def _shown(answer: object) -> tuple[str, ...]:
+    """Return the names of the fields of *answer* that are shown; asked for once a type."""
+    found = _known.get(type(answer))
+    if found is None:
+        assert is_dataclass(answer), f"{type(answer).__name__} has a shape"
+        found = tuple(each.name for each in fields(answer) if each.name not in INTERNAL)
+        _known[type(answer)] = found
+    return found
 
 
 def document(answer: object) -> str:

@@ -6,8 +6,8 @@ from types import TracebackType
 from typing import Self, Unpack
 
 from muniment.api import inputs
+from muniment.api.accountable import AccountableStore
 from muniment.api.answers import Receipt, RollbackPlan
-from muniment.api.archival import ArchivalStore
 from muniment.api.fields import By
 from muniment.api.forgetting import Forgetter
 from muniment.api.opening import (
@@ -32,7 +32,7 @@ _ATTEMPTS = 10
 """How often a rollback that nobody has looked at is planned anew before it gives up."""
 
 
-class MemoryStore(ArchivalStore):
+class MemoryStore(AccountableStore):
     """
     What agents remember of people, at every moment it was remembered.
 
@@ -79,8 +79,12 @@ class MemoryStore(ArchivalStore):
         """
         settings = settings_for(target)
         store = cls(open_ledger(settings, clock=clock, create=create), settings)
-        # Before anything is read: a process may have died, or a backup been restored.
-        Forgetter(store._lookup).resume()
+        try:
+            # Before anything is read: a process may have died, or a backup been restored.
+            Forgetter(store._lookup).resume()
+        except BaseException:
+            store.close()
+            raise
         return store
 
     @property

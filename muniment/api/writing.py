@@ -8,7 +8,7 @@ from muniment.api.answers import Fact, Receipt
 from muniment.api.drafting import Drafting, expected_version_or_none
 from muniment.api.fields import By, NewFact, Revision
 from muniment.api.forgetting import Forgetter
-from muniment.api.searching import SearchingStore
+from muniment.api.indexing import IndexedStore
 from muniment.api.transacting import Transactor, receipt
 from muniment.api.verbs import write_verb
 from muniment.domain.commands import (
@@ -32,7 +32,7 @@ ITEMS_MAX = 10_000
 """Most facts remembered in one transaction."""
 
 
-class WritingStore(SearchingStore):
+class WritingStore(IndexedStore):
     """
     A store that can be written to.
 
@@ -220,7 +220,11 @@ class WritingStore(SearchingStore):
         """
         if mode == "redact":
             inputs.name("fact_id", fact_id)
-            return Forgetter(self._lookup).redact(fact_id, inputs.origin(by))
+            return Forgetter(self._lookup).redact(
+                fact_id,
+                inputs.origin(by),
+                expected_version=expected_version_or_none(expected_version),
+            )
         if mode != "retire":
             raise InvalidValueError("mode", mode, "'retire' or 'redact'")
         command = RetireFact(

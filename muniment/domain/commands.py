@@ -9,6 +9,7 @@ from muniment.domain.events import (
     Json,
     RetireCause,
     RevisionCause,
+    Status,
     Traits,
 )
 from muniment.domain.time import Instant
@@ -44,17 +45,25 @@ class CorroborateFact:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changes:
-    """What a revision says anew; a field that is ``None`` stays as it was."""
+    """
+    What a revision says anew; a field that is ``None`` stays as it was.
+
+    Attributes:
+        cleared: Which of ``category``, ``attribute`` and ``expires_at`` have no value
+            any more.
+    """
 
     text: str | None = None
     category: str | None = None
     attribute: str | None = None
+    status: Status | None = None
     confidence: float | None = None
     importance: float | None = None
     core: bool | None = None
     entities: tuple[str, ...] | None = None
     metadata: Mapping[str, Json] | None = None
     expires_at: Instant | None = None
+    cleared: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +126,8 @@ class RollBackFact:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RedactFact:
     """Make its content unreadable at every as-of."""
+
+    expected_version: int | None
 
 
 FactCommand = (

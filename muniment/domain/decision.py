@@ -141,7 +141,8 @@ def _check(command: FactCommand, fact_id: str, fact: FactState) -> None:
         raise UnknownFactError(fact_id)
     if fact.redacted and not isinstance(command, RedactFact):
         raise FactRedactedError(fact_id)
-    if isinstance(command, ReviseFact | EndFact | RetireFact | RestoreFact):
+    is_decided_on = ReviseFact | EndFact | RetireFact | RestoreFact | RedactFact
+    if isinstance(command, is_decided_on) and not fact.redacted:
         _check_version(command.expected_version, fact_id, fact)
     if isinstance(command, RollBackFact) and not 0 <= command.to_version <= fact.head:
         raise VersionBeyondHeadError(fact_id, command.to_version, fact.head)
@@ -209,14 +210,17 @@ def _revised_period(command: ReviseFact, base: Belief, recorded_at: Instant) -> 
 
 
 def _traits_after(before: Traits, changes: Changes) -> Traits:
+    def left(field: str, value: T) -> T | None:
+        return None if field in changes.cleared else value
+
     return Traits(
-        category=_or(changes.category, before.category),
-        attribute=_or(changes.attribute, before.attribute),
-        status=before.status,
+        category=_or(changes.category, left("category", before.category)),
+        attribute=_or(changes.attribute, left("attribute", before.attribute)),
+        status=_or(changes.status, before.status),
         confidence=_or(changes.confidence, before.confidence),
         importance=_or(changes.importance, before.importance),
         core=_or(changes.core, before.core),
-        expires_at=_or(changes.expires_at, before.expires_at),
+        expires_at=_or(changes.expires_at, left("expires_at", before.expires_at)),
     )
 
 

@@ -25,6 +25,10 @@ class Status(StrEnum):
     """How far a fact may be relied on."""
 
     ACTIVE = "active"
+    """As far as its confidence says."""
+
+    UNVERIFIED = "unverified"
+    """Not yet: nobody has vouched for it; a search finds it only if it asks for such."""
 
 
 class RevisionCause(StrEnum):
@@ -264,6 +268,11 @@ class SubjectErased:
     """The keys of the subject were destroyed. Not reversible."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestAnswered:
+    """A request with an idempotency key had nothing to do; its key is kept."""
+
+
 SubjectEvent = (
     SubjectFrozen
     | SubjectThawed
@@ -273,6 +282,114 @@ SubjectEvent = (
     | ErasureDeferred
     | SubjectDisclosed
     | SubjectErased
+    | RequestAnswered
 )
 
-Event = FactEvent | SubjectEvent
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inquiry:
+    """
+    What somebody wanted to know, and what they were shown. Sealed.
+
+    Attributes:
+        reason: Why, in words.
+        matter: The case it is for, or ``None``.
+        query: The fields of the question, as they were asked.
+        returned: Id and version of every fact in the answer, in its order.
+    """
+
+    reason: str
+    matter: str | None
+    query: Mapping[str, Json]
+    returned: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccessRecorded:
+    """
+    Somebody looked; recorded before they were answered.
+
+    Attributes:
+        verb: What they called.
+        standing: What allowed it: a role, or what they are to the memory.
+        count: How many facts the answer had.
+        glass_broken: Whether they had no right but that of an emergency.
+    """
+
+    verb: str
+    standing: str
+    count: int
+    glass_broken: bool
+    inquiry: Inquiry | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GlassBroken:
+    """
+    Somebody looked in an emergency; the officers are to review it.
+
+    Attributes:
+        access_id: The access that was recorded with it.
+    """
+
+    access_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GlassReviewed:
+    """
+    An officer looked into an emergency access; the same person may have another.
+
+    Attributes:
+        note: What came of it. Sealed.
+    """
+
+    note: str | None
+
+
+AccessEvent = AccessRecorded | GlassBroken | GlassReviewed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyHolder:
+    """Whom an API key stands for: the fields of a `Principal`. Sealed."""
+
+    id: str
+    kind: str
+    roles: tuple[str, ...]
+    memberships: tuple[str, ...]
+    user_id: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiKeyIssued:
+    """
+    An API key was made; only its holder has it.
+
+    Attributes:
+        digest: SHA-256 of its secret part, in hexadecimal.
+        verbs: What it may be used for, or ``None`` for all its holder may do.
+        expires_at: From then on it opens nothing, or ``None``.
+    """
+
+    digest: str
+    verbs: tuple[str, ...] | None
+    expires_at: Instant | None
+    holder: KeyHolder | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiKeyRevoked:
+    """
+    An API key ends.
+
+    Attributes:
+        ends_at: From then on it opens nothing.
+    """
+
+    ends_at: Instant
+
+
+ApiKeyEvent = ApiKeyIssued | ApiKeyRevoked
+
+Event = FactEvent | SubjectEvent | AccessEvent | ApiKeyEvent

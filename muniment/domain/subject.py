@@ -20,13 +20,14 @@ from muniment.domain.events import (
     HoldPlaced,
     HoldReleased,
     RedactionDeferred,
+    RequestAnswered,
     SubjectDisclosed,
     SubjectErased,
     SubjectEvent,
     SubjectFrozen,
     SubjectThawed,
 )
-from muniment.errors import UnknownHoldError
+from muniment.errors import HoldTakenError, UnknownHoldError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +74,7 @@ def decide(command: SubjectCommand, subject: SubjectState) -> tuple[SubjectEvent
 
     Raises:
         UnknownHoldError: If the hold to be released was never placed.
+        HoldTakenError: If the name of a hold to be placed is that of another.
     """
     if subject.erased:
         return ()
@@ -82,10 +84,7 @@ def decide(command: SubjectCommand, subject: SubjectState) -> tuple[SubjectEvent
         case ThawSubject():
             return (SubjectThawed(),) if subject.frozen else ()
         case PlaceHold():
-            placed = HoldPlaced(
-                hold_id=command.hold_id, fact_id=command.fact_id, matter=command.matter
-            )
-            return () if command.hold_id in subject.holds_on(None) else (placed,)
+            return _place(command, subject)
         case ReleaseHold():
             return _release(command, subject)
         case DeferRedaction():
@@ -132,6 +131,8 @@ def evolve(subject: SubjectState, event: SubjectEvent) -> SubjectState:
             return replace(subject, erasure_deferred=True)
         case SubjectErased():
             return SubjectState(erased=True)
+        case RequestAnswered():
+            return subject
         case _:
             assert_never(event)
 
@@ -139,6 +140,19 @@ def evolve(subject: SubjectState, event: SubjectEvent) -> SubjectState:
 def fold(events: Iterable[SubjectEvent]) -> SubjectState:
     """Return the subject that *events*, oldest first, add up to."""
     return reduce(evolve, events, SubjectState())
+
+
+def _place(command: PlaceHold, subject: SubjectState) -> tuple[SubjectEvent, ...]:
+    placed = HoldPlaced(
+        hold_id=command.hold_id, fact_id=command.fact_id, matter=command.matter
+    )
+    if placed in subject.holds:
+        return ()
+    # Under a name that is taken it would bind something else than was asked for, or,
+    # once that one is released, nothing that anybody could release again.
+    if command.hold_id in (*subject.holds_on(None), *subject.released):
+        raise HoldTakenError(command.hold_id)
+    return (placed,)
 
 
 def _release(command: ReleaseHold, subject: SubjectState) -> tuple[SubjectEvent, ...]:

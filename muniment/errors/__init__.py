@@ -18,6 +18,8 @@ Every error Muniment raises on purpose.
     - NotAStoreError            a place that holds something other than a store
     - ConfigurationError        settings that contradict each other
     - LoadError                 lines of a file that cannot be loaded
+    - ReasonRequiredError       a look at another's memory that says not why
+    - RequestTooLargeError      a request body over the limit
   + NotFound                    the thing named is not there
     - UnknownFactError
     - UnknownTransactionError
@@ -27,14 +29,25 @@ Every error Muniment raises on purpose.
     - SubjectErasedError        its subject was erased
     - StoreNotFoundError
     - MissingKeyError           the key-encryption key is not where it should be
+    - UnknownApiKeyError
+    - UnknownGlassError         no emergency access that waits for a review
   + Conflict                    the world moved: read again, then decide again
     - VersionConflictError
     - IdempotencyConflictError  the key was used for another request
+    - ForgottenRequestError     ... for a memory that was erased since
+    - HoldTakenError            a hold of that name was placed before
     - PlanOutdatedError         the subject changed after the plan was made
     - RollbackConflictError     others wrote on top of what would go
     - ArchiveAheadError         an older ledger was put back
     - LedgerNotEmptyError       only an empty one can be restored
   + Forbidden                   the caller may not do this
+    - AccessDeniedError         not to a memory it can read
+    - OutOfReachError           not even know what there is
+    - UnguardedVerbError        a verb that the table of rights does not know
+    - ImpersonationError        a request in another's name
+    - ForeignTenantError        a principal of another tenant
+    - GlassAlreadyBrokenError   a second emergency access before a review
+    - NotAuthenticatedError     nobody we know
   + Frozen                      writes to the subject are refused for now
     - SubjectFrozenError
   + Held                        a legal hold stands in the way
@@ -49,6 +62,9 @@ Every error Muniment raises on purpose.
     - EmbedderUnavailableError  it cannot embed now, or answers nonsense
     - WitnessUnavailableError   a tree head could not be published
     - ArchiveUnavailableError   the archive cannot be reached
+    - RateLimitedError          more requests than a key has
+    - ServiceUnavailableError   a service did not answer its client
+    - IssuerUnavailableError    the keys to check tokens by cannot be had
   + Corruption                  stored data contradicts itself: stop, never retry
     - UnknownEventError         an event this version cannot read
     - NewerSchemaError          an event or a store written by a newer version
@@ -65,6 +81,22 @@ and the exit code. Each leaf keeps its facts as attributes and writes its own
 message, so no call site formats one.
 """
 
+from muniment.errors.barred import (
+    AccessDeniedError,
+    ForeignTenantError,
+    GlassAlreadyBrokenError,
+    ImpersonationError,
+    IssuerUnavailableError,
+    NotAuthenticatedError,
+    OutOfReachError,
+    RateLimitedError,
+    ReasonRequiredError,
+    RequestTooLargeError,
+    ServiceUnavailableError,
+    UnguardedVerbError,
+    UnknownApiKeyError,
+    UnknownGlassError,
+)
 from muniment.errors.categories import (
     Conflict,
     Corruption,
@@ -87,6 +119,7 @@ from muniment.errors.faults import (
     IncompleteExportError,
     IndexHeldError,
     IndexUnavailableError,
+    KeyServiceUnavailableError,
     LedgerBusyError,
     NewerSchemaError,
     ProjectionError,
@@ -125,6 +158,8 @@ from muniment.errors.missing import (
 )
 from muniment.errors.refused import (
     ArchiveAheadError,
+    ForgottenRequestError,
+    HoldTakenError,
     IdempotencyConflictError,
     LedgerNotEmptyError,
     PlanOutdatedError,
@@ -136,6 +171,7 @@ from muniment.errors.refused import (
 
 
 __all__ = [
+    "AccessDeniedError",
     "ArchiveAheadError",
     "ArchiveUnavailableError",
     "BrokenSealError",
@@ -151,10 +187,15 @@ __all__ = [
     "FactNotCurrentError",
     "FactRedactedError",
     "Forbidden",
+    "ForeignTenantError",
+    "ForgottenRequestError",
     "Frozen",
     "FutureAsOfError",
+    "GlassAlreadyBrokenError",
     "Held",
+    "HoldTakenError",
     "IdempotencyConflictError",
+    "ImpersonationError",
     "IncompleteExportError",
     "IndexHeldError",
     "IndexUnavailableError",
@@ -164,6 +205,8 @@ __all__ = [
     "InvalidScopeError",
     "InvalidTimeError",
     "InvalidValueError",
+    "IssuerUnavailableError",
+    "KeyServiceUnavailableError",
     "LedgerBusyError",
     "LedgerNotEmptyError",
     "LoadError",
@@ -171,12 +214,18 @@ __all__ = [
     "MunimentError",
     "NewerSchemaError",
     "NotAStoreError",
+    "NotAuthenticatedError",
     "NotFound",
     "NothingToUndoError",
+    "OutOfReachError",
     "PlanOutdatedError",
     "ProjectionError",
+    "RateLimitedError",
+    "ReasonRequiredError",
+    "RequestTooLargeError",
     "ReservedMetadataError",
     "RollbackConflictError",
+    "ServiceUnavailableError",
     "StoreClosedError",
     "StoreNotFoundError",
     "SubjectErasedError",
@@ -184,9 +233,12 @@ __all__ = [
     "SubjectHeldError",
     "TamperedError",
     "Unavailable",
+    "UnguardedVerbError",
+    "UnknownApiKeyError",
     "UnknownEventError",
     "UnknownFactError",
     "UnknownFieldError",
+    "UnknownGlassError",
     "UnknownHoldError",
     "UnknownTransactionError",
     "VaultMismatchError",

@@ -66,6 +66,16 @@ class IncompleteExportError(Corruption):
         )
 
 
+class KeyServiceUnavailableError(Unavailable):
+    """The service that has the key-encryption key cannot be reached, or refuses."""
+
+    def __init__(self, problem: str) -> None:
+        self.problem = problem
+        super().__init__(
+            f"the key service is unavailable: {problem}; nothing was written, try again"
+        )
+
+
 class CommitUncertainError(Unavailable):
     """The answer to a commit was lost; it may or may not have been stored."""
 

@@ -28,6 +28,28 @@ class IdempotencyConflictError(Conflict):
         )
 
 
+class ForgottenRequestError(Conflict):
+    """The key was used for a request about a memory that was erased since."""
+
+    def __init__(self, key: str, tx_id: int) -> None:
+        self.key, self.tx_id = key, tx_id
+        super().__init__(
+            f"idempotency key {shown(key)} was used by transaction {tx_id} for a memory "
+            "that was erased since, and what it asked for went with it; use a new key"
+        )
+
+
+class HoldTakenError(Conflict):
+    """A hold of that name binds something else, or was released."""
+
+    def __init__(self, hold_id: str) -> None:
+        self.hold_id = hold_id
+        super().__init__(
+            f"hold {shown(hold_id)} was placed before, for something else or until it was "
+            "released; place this one under another name, or under none"
+        )
+
+
 class PlanOutdatedError(Conflict):
     """The subject changed after the plan was made."""
 

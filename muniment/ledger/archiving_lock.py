@@ -26,7 +26,8 @@ def archiving(engine: sa.Engine, ledger: str) -> Iterator[None]:
     if engine.dialect.name == "postgresql":
         digest = hashlib.sha256(f"muniment/archiving/{ledger}".encode()).digest()
         key = {"key": int.from_bytes(digest[:8], "big", signed=True)}
-        with reading(engine) as connection:
+        autocommit = engine.execution_options(isolation_level="AUTOCOMMIT")
+        with reading(autocommit) as connection:
             taken = connection.execute(sa.text("SELECT pg_try_advisory_lock(:key)"), key)
             if not taken.scalar():
                 raise ArchiveUnavailableError(ledger, "another process writes to it")

@@ -12,6 +12,7 @@ from muniment.ledger.leaves import digest_of, envelope_of
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.merkle import Tree, TreeStore
 from muniment.ledger.proof import Envelope, RefusedError, TreeHead
+from muniment.ledger.recorder import Append
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,14 +61,23 @@ class Attestor:
             TamperedError: If an earlier head is not the beginning of this tree.
         """
         with self._ledger.recorder.appending() as append:
-            size = append.head.position
-            last = append.last_tree_head()
-            if last is not None and last[0] == size:
-                return last[1]
-            self._check_continues(append.tree, last, size)
-            note = self._note(size, Tree(append.tree).root(size), append.now)
-            append.add_tree_head(size, note)
-            return note
+            return self.tree_head_in(append)
+
+    def tree_head_in(self, append: Append) -> str:
+        """
+        Return the signed head of all that *append* holds; kept if its block ends well.
+
+        Raises:
+            TamperedError: If an earlier head is not the beginning of this tree.
+        """
+        size = append.head.position
+        last = append.last_tree_head()
+        if last is not None and last[0] == size:
+            return last[1]
+        self._check_continues(append.tree, last, size)
+        note = self._note(size, Tree(append.tree).root(size), append.now)
+        append.add_tree_head(size, note)
+        return note
 
     def inclusion(self, position: int) -> InclusionProof:
         """
@@ -143,3 +153,21 @@ class Attestor:
             origin=self.origin, size=size, root=root, extra=(f"made-at-us {made_at}",)
         )
         return self.signed(proof.head_text(head))
+
+
+def sign_every(ledger: Ledger, transactions: int) -> None:
+    """
+    Let *ledger* sign a tree head with every so many transactions; 0 for never.
+
+    In the transaction itself: so the head is durable with what it signs, whoever dies,
+    and a tree that does not continue the head before it takes no more of them.
+    """
+    if not transactions:
+        return
+    attestor = Attestor(ledger)
+
+    def sign_if_due(append: Append, first_tx: int) -> None:
+        if append.head.tx_id // transactions > (first_tx - 1) // transactions:
+            attestor.tree_head_in(append)
+
+    ledger.before_commit = sign_if_due

@@ -35,7 +35,7 @@ def insert_rows(
     """
     if not rows:
         return
-    if connection.dialect.name == "postgresql" and len(rows) >= COPY_FROM_ROWS:
+    if _can_copy(connection, table, len(rows)):
         _copy(connection, table, rows)
         return
     statement = _insert(connection.dialect.name, table)
@@ -43,6 +43,16 @@ def insert_rows(
         driver_cursor(connection).execute(statement, rows[0])
     else:
         driver_cursor(connection).executemany(statement, rows)
+
+
+def _can_copy(connection: sa.Connection, table: sa.Table, count: int) -> bool:
+    """Whether COPY pays, and may be used: PostgreSQL refuses it under row security."""
+    if connection.dialect.name != "postgresql" or count < COPY_FROM_ROWS:
+        return False
+    cursor = driver_cursor(connection)
+    cursor.execute("SELECT row_security_active(%s::regclass)", (table.name,))
+    row = cursor.fetchone()
+    return row is not None and not row[0]
 
 
 def _insert(dialect: str, table: sa.Table) -> str:

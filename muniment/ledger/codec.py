@@ -19,7 +19,15 @@ import msgspec
 from eventsourcing.utils import register_topic, resolve_topic
 
 from muniment.domain import events
-from muniment.domain.events import Content, Event, Evidence, Status, Traits
+from muniment.domain.events import (
+    Content,
+    Event,
+    Evidence,
+    Inquiry,
+    KeyHolder,
+    Status,
+    Traits,
+)
 from muniment.domain.time import Period
 from muniment.errors import NewerSchemaError, UnknownEventError
 
@@ -43,13 +51,20 @@ _KINDS: dict[type[Event], str] = {
     events.ErasureDeferred: "subject.erasure_deferred",
     events.SubjectDisclosed: "subject.disclosed",
     events.SubjectErased: "subject.erased",
+    events.AccessRecorded: "access.recorded",
+    events.GlassBroken: "access.glass_broken",
+    events.GlassReviewed: "access.glass_reviewed",
+    events.ApiKeyIssued: "api_key.issued",
+    events.ApiKeyRevoked: "api_key.revoked",
+    events.RequestAnswered: "subject.request_answered",
 }
 _FIELDS = {kind: tuple(each.name for each in fields(kind)) for kind in _KINDS}
 _SCHEMAS: dict[str, int] = dict.fromkeys(_KINDS.values(), 1)
 _UPCASTERS: dict[tuple[str, int], Callable[[Fields], Fields]] = {}
 """By kind and schema: the header of the next schema from the header of this one."""
 
-_SEALED = frozenset({"content", "evidence", "matter"})
+_SEALED = frozenset({"content", "evidence", "holder", "inquiry", "matter", "note"})
+_STATUSES = {each.value: each for each in Status}
 _CAUSES: dict[str, type[StrEnum]] = {
     "fact.revised": events.RevisionCause,
     "fact.retired": events.RetireCause,
@@ -96,7 +111,7 @@ def encode(event: Event) -> Encoded:
         if value is None:
             continue
         if field in _SEALED:
-            content = _plain_sealed(value)
+            content = _plain_sealed(field, value)
         else:
             header[field] = _plain(value)
     return Encoded(
@@ -166,14 +181,17 @@ def _plain(value: object) -> object:
             return value
 
 
-def _plain_sealed(value: object) -> Fields:
+def _plain_sealed(field: str, value: object) -> Fields:
     match value:
         case Content():
             return {"text": value.text, **_plain_evidence(value.evidence)}
         case Evidence():
             return _plain_evidence(value)
+        case Inquiry() | KeyHolder():
+            named = ((each, getattr(value, each)) for each in value.__dataclass_fields__)
+            return {name: each for name, each in named if each not in (None, (), {})}
         case _:
-            return {"matter": value}
+            return {field: value}
 
 
 def _plain_traits(traits: Traits) -> Fields:
@@ -212,8 +230,14 @@ def _revived(kind: str, field: str, stored: Fields, sealed: Fields | None) -> ob
             return None if sealed is None else _content(sealed)
         case "evidence":
             return None if sealed is None else _evidence(sealed)
-        case "matter":
-            return None if sealed is None else sealed["matter"]
+        case "matter" | "note":
+            return None if sealed is None else sealed[field]
+        case "inquiry":
+            return None if sealed is None else _inquiry(sealed)
+        case "holder":
+            return None if sealed is None else _holder(sealed)
+        case "verbs":
+            return tuple(stored[field]) if field in stored else None
         case "valid" | "within":
             return Period(*stored[field])
         case "traits":
@@ -228,7 +252,7 @@ def _traits(stored: Mapping[str, Any]) -> Traits:
     return Traits(
         category=stored.get("category"),
         attribute=stored.get("attribute"),
-        status=Status(stored["status"]),
+        status=_STATUSES[stored["status"]],
         confidence=float(stored["confidence"]),
         importance=float(stored["importance"]),
         core=stored["core"],
@@ -247,4 +271,24 @@ def _evidence(sealed: Fields) -> Evidence:
         entities=tuple(sealed.get("entities", ())),
         metadata=sealed.get("metadata", {}),
         claimed_at=sealed.get("claimed_at"),
+    )
+
+
+def _inquiry(sealed: Fields) -> Inquiry:
+    shown = sealed.get("returned", ())
+    return Inquiry(
+        reason=sealed["reason"],
+        matter=sealed.get("matter"),
+        query=sealed.get("query", {}),
+        returned=tuple((fact_id, version) for fact_id, version in shown),
+    )
+
+
+def _holder(sealed: Fields) -> KeyHolder:
+    return KeyHolder(
+        id=sealed["id"],
+        kind=sealed["kind"],
+        roles=tuple(sealed.get("roles", ())),
+        memberships=tuple(sealed.get("memberships", ())),
+        user_id=sealed.get("user_id"),
     )

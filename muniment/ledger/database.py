@@ -1,6 +1,7 @@
 """Connections to SQLite and PostgreSQL, set up so that what is committed is durable."""
 
 import sqlite3
+import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -8,7 +9,6 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-import psycopg
 import sqlalchemy as sa
 
 from muniment.errors import (
@@ -18,6 +18,7 @@ from muniment.errors import (
     DatabaseUnavailableError,
     LedgerBusyError,
     NotAStoreError,
+    StoreClosedError,
 )
 from muniment.ledger.prepared import driver_cursor
 
@@ -30,22 +31,35 @@ _DIALECTS: Final = {
 }
 
 
-_IDLE_SECONDS: Final = 5.0
+IDLE_SECONDS: Final = 5.0
+"""So long a connection that lay idle is taken for a working one."""
+
 _WAL_SECONDS: Final = 10.0
 _FAILURES: Final = (
     sa.exc.OperationalError,
     sa.exc.InterfaceError,
     sa.exc.TimeoutError,
-    sqlite3.OperationalError,
-    sqlite3.InterfaceError,
-    psycopg.OperationalError,
-    psycopg.InterfaceError,
 )
-"""What SQLAlchemy and the drivers raise when a database fails, not a statement."""
+
+
+def of_drivers(*names: str) -> tuple[type[Exception], ...]:
+    """
+    Return the errors that the drivers know by *names*.
+
+    PostgreSQL's raises none before SQLAlchemy has loaded it, and is not imported here:
+    that takes a command on SQLite a sixth of its time.
+    """
+    drivers = sqlite3, sys.modules.get("psycopg")
+    return tuple(getattr(each, name) for each in drivers if each for name in names)
 
 
 def connect(
-    url: str, *, lock_timeout: float, pool_size: int, schema: str | None = None
+    url: str,
+    *,
+    lock_timeout: float,
+    pool_size: int,
+    schema: str | None = None,
+    ledger: str | None = None,
 ) -> sa.Engine:
     """
     Return an engine for *url*; nothing is read or created yet.
@@ -55,6 +69,8 @@ def connect(
         lock_timeout: Seconds to wait for another writer.
         pool_size: Most connections kept open.
         schema: On PostgreSQL, where unqualified tables are.
+        ledger: On PostgreSQL, whose rows a connection sees, from its first moment to
+            its last: its pool serves no other ledger.
 
     Raises:
         ConfigurationError: If the URL names no database we know.
@@ -65,6 +81,8 @@ def connect(
     options = f"-c lock_timeout={int(lock_timeout * 1000)} -c timezone=UTC"
     if schema is not None:
         options += f" -c search_path={schema}"
+    if ledger is not None:
+        options += f" -c muniment.ledger={ledger}"
     engine = sa.create_engine(
         parsed,
         pool_size=pool_size,
@@ -74,6 +92,17 @@ def connect(
     sa.event.listen(engine, "checkin", _note_idle)
     sa.event.listen(engine, "checkout", _refuse_stale)
     return engine
+
+
+def dispose(engine: sa.Engine) -> None:
+    """
+    Close the connections of *engine*, those too that a thread or a generator still has.
+
+    A pool that was disposed of takes back what was out, and closes it no more: the
+    collector would, and complain.
+    """
+    sa.event.listen(engine.pool, "checkin", _close_late)
+    engine.dispose()
 
 
 def sqlite_file(url: str) -> Path | None:
@@ -88,7 +117,8 @@ class StandingConnection:
     """
     One connection that is kept open, for what is done too often to fetch one each time.
 
-    Threads take turns. After a failure, or a while of idling, another takes its place.
+    Threads take turns. After a failure, or a while of idling, another takes its place;
+    once it was closed, none.
 
     Args:
         engine: Where it leads.
@@ -101,6 +131,7 @@ class StandingConnection:
         self._turn = threading.Lock()
         self._connection: sa.Connection | None = None
         self._used_at = 0.0
+        self._closed = False
 
     @contextmanager
     def held(self) -> Iterator[sa.Connection]:
@@ -110,6 +141,7 @@ class StandingConnection:
         Raises:
             LedgerBusyError: If one's turn does not come in time.
             DatabaseUnavailableError: If the database cannot be reached.
+            StoreClosedError: If it was closed.
         """
         if not self._turn.acquire(timeout=self._lock_timeout):
             raise LedgerBusyError(self._lock_timeout)
@@ -126,15 +158,18 @@ class StandingConnection:
             self._turn.release()
 
     def close(self) -> None:
-        """Give the connection back."""
+        """Give the connection back, and take no other."""
         with self._turn:
+            self._closed = True
             if self._connection is not None:
                 self._connection.close()
             self._connection = None
 
     def _taken(self) -> sa.Connection:
+        if self._closed:
+            raise StoreClosedError
         connection, self._connection = self._connection, None
-        if connection is not None and time.monotonic() - self._used_at < _IDLE_SECONDS:
+        if connection is not None and time.monotonic() - self._used_at < IDLE_SECONDS:
             return connection
         if connection is not None:
             connection.close()
@@ -170,12 +205,18 @@ def writing(engine: sa.Engine, *, lock_timeout: float) -> Iterator[sa.Connection
 
 
 @contextmanager
-def transaction(connection: sa.Connection) -> Iterator[None]:
+def transaction(
+    connection: sa.Connection, *, lock_key: int | None = None
+) -> Iterator[None]:
     """
     Commit on *connection* when the block ends well.
 
     On SQLite the one write lock is taken at once, so that nothing read in the block can
     be overtaken by another writer.
+
+    Args:
+        connection: In autocommit, where *lock_key* is given.
+        lock_key: On PostgreSQL the advisory lock to take, in the round trip that begins.
 
     Raises:
         CommitUncertainError: If the answer to the commit is lost.
@@ -183,6 +224,9 @@ def transaction(connection: sa.Connection) -> Iterator[None]:
     connection.begin()
     if connection.dialect.name == "sqlite":
         driver_cursor(connection).execute("BEGIN IMMEDIATE", ())
+    elif lock_key is not None:
+        begin = f"BEGIN; SELECT pg_advisory_xact_lock({lock_key:d})"
+        driver_cursor(connection).execute(begin, None)
     yield
     _commit(connection)
 
@@ -204,10 +248,12 @@ def translated(lock_timeout: float) -> Iterator[None]:
     """Turn a failure of the database into the error that says what to do."""
     try:
         yield
-    except _FAILURES as error:
+    except _failures() as error:
         problem = _problem(error)
         if "locked" in problem or "lock timeout" in problem:
             raise LedgerBusyError(lock_timeout) from error
+        if "decode to UTF-8" in problem:
+            raise DamagedDatabaseError(problem) from error
         raise DatabaseUnavailableError(problem) from error
     except (sa.exc.DatabaseError, sqlite3.DatabaseError) as error:
         if "not a database" in _problem(error):
@@ -238,9 +284,14 @@ def scrub(engine: sa.Engine, table_names: Sequence[str]) -> bool:
 def _commit(connection: sa.Connection) -> None:
     try:
         connection.commit()
-    except _FAILURES as error:
+    except _failures() as error:
         # The database may have committed before the connection broke.
         raise CommitUncertainError(_problem(error)) from error
+
+
+def _failures() -> tuple[type[Exception], ...]:
+    """Return what is raised when a database fails, not a statement."""
+    return *_FAILURES, *of_drivers("OperationalError", "InterfaceError")
 
 
 def _problem(error: Exception) -> str:
@@ -310,12 +361,16 @@ def _note_idle(_connection: object, record: Any) -> None:
     record.info["idle_since"] = time.monotonic()
 
 
+def _close_late(connection: Any, _record: object) -> None:
+    connection.close()
+
+
 def _refuse_stale(connection: Any, record: Any, _proxy: object) -> None:
     """Ask whether a connection that lay idle still works; if not, another is made."""
-    if time.monotonic() - record.info.get("idle_since", time.monotonic()) < _IDLE_SECONDS:
+    if time.monotonic() - record.info.get("idle_since", time.monotonic()) < IDLE_SECONDS:
         return
     try:
         connection.execute("SELECT 1")
         connection.rollback()
-    except psycopg.Error as error:
+    except of_drivers("Error") as error:
         raise sa.exc.DisconnectionError from error

@@ -7,11 +7,13 @@ done again. What was destroyed stays listed, so that a ledger restored from an o
 backup is purged before it opens.
 """
 
+import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -65,6 +67,7 @@ class Destructions:
 
     Attributes:
         turn: Held by the thread that carries them out, so that each counts what it did.
+        on_destroyed: Called by that thread, once keys are destroyed.
     """
 
     def __init__(self, engine: sa.Engine, *, ledger: str, lock_timeout: float) -> None:
@@ -72,6 +75,7 @@ class Destructions:
         self._ledger = ledger
         self._lock_timeout = lock_timeout
         self.turn = threading.Lock()
+        self.on_destroyed: Callable[[], None] = lambda: None
 
     def announce(self, destruction: Destruction) -> None:
         """Say what will be destroyed; durable once this returns."""
@@ -85,8 +89,8 @@ class Destructions:
         with self._writing() as connection:
             connection.execute(sa.delete(_table).where(self._is(destruction)))
 
-    def destroy_keys(self, destruction: Destruction) -> int:
-        """Destroy the keys, for every process from then on; return their number."""
+    def destroy_keys(self, destruction: Destruction) -> None:
+        """Destroy the keys, for every process from then on, and count them."""
         keys = tables.stream_key.c
         ours = (keys.ledger == self._ledger) & (keys.subject_ref == destruction.subject_ref)
         with self._writing() as connection:
@@ -98,8 +102,19 @@ class Destructions:
             connection.execute(
                 sa.update(tables.vault).values(epoch=tables.vault.c.epoch + 1)
             )
+            self._count(connection, destruction, "vault", int(gone))
             self._move(connection, destruction, Step.KEYS)
-        return int(gone)
+        self.on_destroyed()
+
+    def count(self, destruction: Destruction, store: str, number: int) -> None:
+        """Keep how much was found in a store; of several numbers, the largest."""
+        with self._writing() as connection:
+            self._count(connection, destruction, store, number)
+
+    def counts(self, destruction: Destruction) -> Mapping[str, int]:
+        """Return how much was found, store by store, by whichever process."""
+        with reading(self._engine) as connection:
+            return self._counts(connection, sa.select(_table.c.counts), destruction)
 
     def move(self, destruction: Destruction, step: Step, **values: str | int) -> None:
         """Record that a step is done."""
@@ -148,6 +163,32 @@ class Destructions:
         connection.execute(
             sa.update(_table).where(self._is(destruction)).values(step=step.value, **values)
         )
+
+    def _count(
+        self,
+        connection: sa.Connection,
+        destruction: Destruction,
+        store: str,
+        number: int,
+    ) -> None:
+        # Two processes may carry out one destruction: what the one removes, the other
+        # does not find, and must not say that there was nothing.
+        query = sa.select(_table.c.counts).with_for_update()
+        counts = self._counts(connection, query, destruction)
+        counts[store] = max(counts.get(store, 0), number)
+        connection.execute(
+            sa.update(_table).where(self._is(destruction)).values(counts=json.dumps(counts))
+        )
+
+    def _counts(
+        self,
+        connection: sa.Connection,
+        query: sa.Select[Any],
+        destruction: Destruction,
+    ) -> dict[str, int]:
+        found = connection.execute(query.where(self._is(destruction))).scalar_one_or_none()
+        counts: dict[str, int] = json.loads(found or "{}")
+        return counts
 
     def _is(self, destruction: Destruction) -> sa.ColumnElement[bool]:
         return (

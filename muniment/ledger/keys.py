@@ -21,6 +21,9 @@ class KeyEncryptionKey(Protocol):
     """
     Wraps the keys of subjects and ledgers; what a key management service provides.
 
+    Used from many threads. It is asked once for each subject that a process meets, and
+    once for each new one; what it unwrapped stays in memory until a key is destroyed.
+
     Attributes:
         kek_id: Names the key without giving it away; kept beside what it wrapped.
     """
@@ -29,7 +32,12 @@ class KeyEncryptionKey(Protocol):
     def kek_id(self) -> str: ...
 
     def wrap(self, key: bytes, *, place: bytes) -> bytes:
-        """Return *key* sealed, to be opened at *place* alone."""
+        """
+        Return *key* sealed, to be opened at *place* alone.
+
+        Raises:
+            KeyServiceUnavailableError: If a service cannot be reached, or refuses.
+        """
 
     def unwrap(self, wrapped: bytes, *, place: bytes) -> bytes:
         """
@@ -37,6 +45,7 @@ class KeyEncryptionKey(Protocol):
 
         Raises:
             BrokenSealError: If it was wrapped by another key, or altered.
+            KeyServiceUnavailableError: If a service cannot be reached, or refuses.
         """
 
 

@@ -6,6 +6,9 @@ from muniment.ledger.proof import Envelope, leaf_hash, packed_envelope, transact
 from muniment.ledger.records import StampedEvent, TransactionRow
 
 
+_EMPTY = b"an empty tag"
+
+
 def digest_of(transaction: TransactionRow) -> bytes:
     """Return the digest of all that is stored of a transaction."""
     return transaction_digest(
@@ -16,8 +19,8 @@ def digest_of(transaction: TransactionRow) -> bytes:
             str(transaction.last_position).encode(),
             transaction.action.encode(),
             transaction.subject_ref.encode(),
-            transaction.idempotency_tag or b"",
-            transaction.request_tag or b"",
+            _present(transaction.idempotency_tag),
+            _present(transaction.request_tag),
             transaction.header,
         ]
     )
@@ -81,3 +84,8 @@ class LeafHasher:
         if known is None:
             known = self._recurring[text] = hashlib.sha256(text.encode()).digest()
         return known
+
+
+def _present(tag: bytes | None) -> bytes:
+    """Return a tag, or nothing where there is none: an empty one is not none."""
+    return b"" if tag is None else tag or _EMPTY

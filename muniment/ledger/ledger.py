@@ -9,13 +9,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from muniment.domain.events import (
-    SubjectErased,
-)
+from muniment.domain.events import RequestAnswered
 from muniment.domain.rollback import Stamp
 from muniment.domain.subject import SubjectState
 from muniment.domain.time import Instant
 from muniment.errors import (
+    ForgottenRequestError,
     FutureAsOfError,
     IdempotencyConflictError,
     MunimentError,
@@ -91,6 +90,8 @@ class Ledger:
         origin: Names the ledger to the outside, in whatever is signed or planned.
         recorder: Keeps the events.
         vault: Keeps the keys.
+        before_commit: Called with what is appended, and the number of the first
+            transaction of it; what it raises lets nothing be written.
         on_append: Called by the thread that committed, once something is durable.
     """
 
@@ -107,6 +108,7 @@ class Ledger:
         self.vault = vault
         self.mapper = SealingMapper(vault, ledger=name)
         self.application = LedgerApplication(recorder, self.mapper)
+        self.before_commit: Callable[[Append, int], None] = lambda _append, _first: None
         self.on_append: Callable[[], None] = lambda: None
         self._projection = projection
         self._key_mark = 0
@@ -137,15 +139,16 @@ class Ledger:
         Raises:
             FutureAsOfError: If that time has not come.
         """
-        present = self.recorder.present()
-        if recorded_at > max(present.head.recorded_at, present.horizon):
-            with self.recorder.appending() as append:
-                if recorded_at > append.now:
-                    raise FutureAsOfError(recorded_at, append.now)
-                if recorded_at >= append.head.recorded_at:
-                    append.promise(recorded_at)
-                    return append.head
-                # While this waited for the lock, others were recorded after that time.
+        settled = self.recorder.settled_at(recorded_at)
+        if settled is not None:
+            return settled
+        with self.recorder.appending() as append:
+            if recorded_at > append.now:
+                raise FutureAsOfError(recorded_at, append.now)
+            if recorded_at >= append.head.recorded_at:
+                append.promise(recorded_at)
+                return append.head
+        # While this waited for the lock, others were recorded after that time.
         return self.recorder.head_at(recorded_at)
 
     def fact(self, fact_id: str) -> tuple[Subject, tuple[RecordedEvent, ...]]:
@@ -157,16 +160,27 @@ class Ledger:
         """
         stamped = self.recorder.read_stream(FACT + fact_id)
         subject = self.vault.subject(stamped[0].sealed.subject_ref) if stamped else None
-        if subject is None:
+        events = self.mapper.opened(stamped, subject)
+        if subject is None or self.was_erased(subject):
             raise UnknownFactError(fact_id)
-        return subject, self.mapper.opened(stamped, subject)
+        return subject, events
 
     def subject_events(
         self, subject: Subject, *, after: int = 0, until: int | None = None
     ) -> tuple[RecordedEvent, ...]:
-        """Return the events of *subject* past *after*, up to *until*, oldest first."""
+        """
+        Return the events of *subject* past *after*, up to *until*, oldest first.
+
+        Nothing of a subject that was erased while they were read: the keys go first, and
+        what is left without them would tell that there was somebody.
+        """
         stamped = self.recorder.read_subject(subject.ref, after=after, until=until)
-        return self.mapper.opened(stamped, subject)
+        events = self.mapper.opened(stamped, subject)
+        return () if self.was_erased(subject) else events
+
+    def was_erased(self, subject: Subject) -> bool:
+        """Whether the keys of a subject have been destroyed, by whatever process."""
+        return self.vault.subject(subject.ref) is None
 
     def subject_state(self, subject: Subject) -> SubjectState:
         """Return what binds a subject."""
@@ -186,38 +200,6 @@ class Ledger:
         """Return the stamp of each of *events*."""
         origins = self.origins(subject, events)
         return [stamp_of(event, origins[event.tx_id][1]) for event in events]
-
-    def append_tombstone(self, subject_ref: str) -> int:
-        """
-        Say in a ledger restored from a backup that a subject was erased since.
-
-        Returns:
-            The position of the event that says so.
-        """
-        stream = SUBJECT + subject_ref
-        with self.recorder.appending() as append:
-            version = len(append.read_stream(stream)) + 1
-            sealed = self.mapper.unsubjected(
-                SubjectErased(), stream=stream, version=version, subject_ref=subject_ref
-            )
-            head = append.head
-            row = TransactionRow(
-                tx_id=head.tx_id + 1,
-                recorded_at=append.next_time(),
-                first_position=head.position + 1,
-                last_position=head.position + 1,
-                action="erase",
-                subject_ref=subject_ref,
-                idempotency_tag=None,
-                request_tag=None,
-                header=self.mapper.sealed_header(
-                    None,
-                    head.tx_id + 1,
-                    Origin(reason="erased before, said again after a restore"),
-                ),
-            )
-            append.insert(row, [sealed])
-        return row.last_position
 
     def close(self) -> None:
         """Let go of everything; what was committed stays."""
@@ -247,7 +229,9 @@ class Ledger:
 
     def _carry_out_together(self, batch: Sequence[Ticket[Request, Committed]]) -> None:
         with self.recorder.appending() as append:
+            first_tx = append.head.tx_id + 1
             answers = [self._carry_out_one(append, ticket) for ticket in batch]
+            self.before_commit(append, first_tx)
         # Only now is anything durable.
         for ticket, answer in zip(batch, answers, strict=True):
             ticket.answer = answer
@@ -275,9 +259,12 @@ class Ledger:
     def _insert(
         self, append: Append, request: Request, transaction: Transaction
     ) -> Committed:
+        if request.origin.idempotency_key is not None and transaction.is_empty:
+            # The key is kept, so that a retry does nothing, too; and in a leaf, as all.
+            transaction.add_to_subject([RequestAnswered()])
         subject, drafts = transaction.subject, transaction.drafts()
         head = append.head
-        if not drafts and request.origin.idempotency_key is None:
+        if not drafts:
             return Committed(
                 tx_id=None,
                 recorded_at=head.recorded_at if head.tx_id else append.now,
@@ -286,13 +273,12 @@ class Ledger:
                 events=(),
             )
         row = self._row(head, request, transaction, len(drafts))
-        # With nothing to do the key alone is kept, so that a retry does nothing, too.
         append.insert(row, [self.mapper.to_stored_event(each) for each in drafts])
         events = tuple(
             recorded(draft, row, position)
             for position, draft in enumerate(drafts, row.first_position)
         )
-        highest = max((draft.key[0] for draft in drafts), default=0)
+        highest = max(draft.key[0] for draft in drafts)
         if highest > self._key_mark:
             self._key_mark = self.vault.next_key_id() - 1
             append.mark_key(self._key_mark)
@@ -308,7 +294,8 @@ class Ledger:
     def _subject_of(self, append: Append, request: Request) -> Subject:
         if request.scope is not None:
             return self.vault.find_or_make(request.scope)
-        assert request.fact_id is not None, "a request names a scope or a fact"
+        if request.fact_id is None:
+            return self.mapper.nobody
         stream = append.read_stream(FACT + request.fact_id)
         subject = self.vault.subject(stream[0].sealed.subject_ref) if stream else None
         if subject is None:
@@ -321,9 +308,12 @@ class Ledger:
         row = append.find_request(self.idempotency_tag(key)) if key else None
         if key is None or row is None:
             return None
-        if row.request_tag != self._request_tag(request):
+        is_ours = row.subject_ref == self.mapper.nobody.ref
+        subject = self.mapper.nobody if is_ours else self.vault.subject(row.subject_ref)
+        if subject is None:
+            raise ForgottenRequestError(key, row.tx_id)
+        if row.request_tag not in self._request_tags(request, subject):
             raise IdempotencyConflictError(key, row.tx_id)
-        subject = self._subject_of(append, request)
         # Read where it was found: it may stand in the very batch that is written now.
         stamped = append.read(first=row.first_position, last=row.last_position)
         return Committed(
@@ -348,9 +338,13 @@ class Ledger:
             action=request.action,
             subject_ref=transaction.subject.ref,
             idempotency_tag=self.idempotency_tag(key) if key else None,
-            request_tag=self._request_tag(request) if key else None,
+            request_tag=self._request_tags(request, transaction.subject)[0]
+            if key
+            else None,
             header=self.mapper.sealed_header(
-                None if transaction.erases else transaction.subject, tx_id, request.origin
+                None if transaction.erases or request.outlasts else transaction.subject,
+                tx_id,
+                request.origin,
             ),
         )
 
@@ -358,7 +352,14 @@ class Ledger:
         """Return the digest by which a transaction is found by its idempotency key."""
         return sealing.tag(self._request_key, codec.canonical(["key", key]))
 
-    def _request_tag(self, request: Request) -> bytes:
+    def _request_tags(self, request: Request, subject: Subject) -> tuple[bytes, bytes]:
+        """
+        Return the digest of all of a request, and what it was in older stores.
+
+        Only who has the subject's key can test a guess against it, and it is destroyed
+        with the subject. The older one was made with the ledger's key.
+        """
         whose = str(request.scope) if request.scope else request.fact_id
-        body = [request.action, whose, request.body]
-        return sealing.tag(self._request_key, codec.canonical(body))
+        body = codec.canonical([request.action, whose, request.body])
+        keys = subject.request_key, self._request_key
+        return sealing.tag(keys[0], body), sealing.tag(keys[1], body)

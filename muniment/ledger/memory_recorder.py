@@ -16,14 +16,7 @@ from muniment.ledger.cold import Segment, is_dropped
 from muniment.ledger.leaves import LeafHasher, digest_of
 from muniment.ledger.merkle import Tile, TreeStore
 from muniment.ledger.recorder import Append, LedgerRecorder, Present
-from muniment.ledger.records import (
-    FACT,
-    SUBJECT,
-    Head,
-    SealedEvent,
-    StampedEvent,
-    TransactionRow,
-)
+from muniment.ledger.records import FACT, Head, SealedEvent, StampedEvent, TransactionRow
 
 
 class MemoryRecorder(LedgerRecorder):
@@ -73,6 +66,13 @@ class MemoryRecorder(LedgerRecorder):
             known = [each for each in self._transactions if each.recorded_at <= recorded_at]
             return _head_after(known[-1]) if known else _EMPTY
 
+    def settled_at(self, recorded_at: Instant) -> Head | None:
+        with self._lock:
+            present = self.present()
+            if recorded_at > max(present.head.recorded_at, present.horizon):
+                return None
+            return self.head_at(recorded_at)
+
     def read(
         self, *, after: int = 0, until: int | None = None, limit: int
     ) -> Sequence[StampedEvent]:
@@ -84,12 +84,31 @@ class MemoryRecorder(LedgerRecorder):
             found = [each for each in self._events if each.sealed.originator_id == stream]
         return sorted(self.whole(found), key=lambda each: each.sealed.originator_version)
 
+    def read_streams(self, streams: Collection[str]) -> Sequence[StampedEvent]:
+        found = (self.read_stream(each) for each in sorted(set(streams)))
+        return [event for stream in found for event in stream]
+
     def read_subject(
         self, subject_ref: str, *, after: int = 0, until: int | None = None
     ) -> Sequence[StampedEvent]:
         with self._lock:
             events = self._events[after:until]
         return self.whole([e for e in events if e.sealed.subject_ref == subject_ref])
+
+    def read_prefix(
+        self, prefix: str, *, before: str | None, subject_ref: str | None, limit: int
+    ) -> Sequence[StampedEvent]:
+        last = f"{prefix}~" if before is None else before
+        with self._lock:
+            found = [
+                each
+                for each in self._events
+                if prefix < str(each.sealed.originator_id) < last
+                and subject_ref in (None, each.sealed.subject_ref)
+            ]
+        found.sort(key=lambda each: each.sealed.originator_version)
+        found.sort(key=lambda each: str(each.sealed.originator_id), reverse=True)
+        return self.whole(found[:limit])
 
     def transactions(self, numbers: Collection[int]) -> Sequence[TransactionRow]:
         found = (self.transaction(each) for each in sorted(set(numbers)))
@@ -256,7 +275,7 @@ class _MemoryAppend:
 
     def subject_moved_at(self, subject_ref: str) -> int:
         events = self._recorder.read_subject(subject_ref)
-        facts = [e for e in events if e.sealed.originator_id != SUBJECT + subject_ref]
+        facts = [e for e in events if str(e.sealed.originator_id).startswith(FACT)]
         return facts[-1].position if facts else 0
 
 

@@ -148,6 +148,14 @@ class LedgerRecorder(ProcessRecorder):
         """Return where the ledger stood at *recorded_at*, of what is committed."""
 
     @abstractmethod
+    def settled_at(self, recorded_at: Instant) -> Head | None:
+        """
+        Return where the ledger stood at *recorded_at*, if that can no longer change.
+
+        It cannot where something was recorded since, or an answer was promised.
+        """
+
+    @abstractmethod
     def read(
         self, *, after: int = 0, until: int | None = None, limit: int
     ) -> Sequence[StampedEvent]:
@@ -158,10 +166,31 @@ class LedgerRecorder(ProcessRecorder):
         """Return one stream, oldest first; empty when it does not exist."""
 
     @abstractmethod
+    def read_streams(self, streams: Collection[str]) -> Sequence[StampedEvent]:
+        """Return several streams, one after the other, each oldest first."""
+
+    @abstractmethod
     def read_subject(
         self, subject_ref: str, *, after: int = 0, until: int | None = None
     ) -> Sequence[StampedEvent]:
         """Return the events of one subject past *after*, up to *until*, oldest first."""
+
+    @abstractmethod
+    def read_prefix(
+        self, prefix: str, *, before: str | None, subject_ref: str | None, limit: int
+    ) -> Sequence[StampedEvent]:
+        """
+        Return at most *limit* events of the streams that begin with *prefix*.
+
+        Args:
+            prefix: Ends in ``-``; streams that rise with time follow it.
+            before: Only streams that sort before this one, or ``None``.
+            subject_ref: Only of this subject; of all if ``None``.
+            limit: At most so many.
+
+        Returns:
+            The last stream first; each stream oldest first.
+        """
 
     @abstractmethod
     def transactions(self, numbers: Collection[int]) -> Sequence[TransactionRow]:

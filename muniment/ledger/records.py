@@ -20,6 +20,11 @@ FACT = "fact-"
 SUBJECT = "subject-"
 """A stream is named after the fact or the subject whose events it holds."""
 
+ACCESS = "access-"
+GLASS = "glass-"
+API_KEY = "api_key-"
+"""Streams of one access each, of emergency accesses by person and subject, of API keys."""
+
 
 class DraftEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """
@@ -45,7 +50,7 @@ class DraftEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return f"<DraftEvent {self.originator_version} of {self.originator_id}>"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, init=False)
 class SealedEvent(StoredEvent):
     """
     A stored event with what the ledger keeps readable beside it.
@@ -55,8 +60,29 @@ class SealedEvent(StoredEvent):
         key_id: The key of the stream in the vault; 0 for none.
     """
 
-    subject_ref: str = ""
-    key_id: int = 0
+    subject_ref: str
+    key_id: int
+
+    def __init__(
+        self,
+        *,
+        originator_id: str,
+        originator_version: int,
+        topic: str,
+        state: bytes,
+        subject_ref: str = "",
+        key_id: int = 0,
+    ) -> None:
+        # All at once: a frozen dataclass sets field by field, which takes four times as
+        # long, and every event that is read or written passes here.
+        self.__dict__.update(
+            originator_id=originator_id,
+            originator_version=originator_version,
+            topic=topic,
+            state=state,
+            subject_ref=subject_ref,
+            key_id=key_id,
+        )
 
 
 class StampedEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -88,7 +114,7 @@ class RecordedEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         version: Place in the stream; 1-based, gapless.
         subject_ref: Whose memory it is.
         content_tag: Keyed digest by which a repeat is found; ``None`` where the event
-            says nothing.
+            says nothing, or nobody asked.
         event: What happened; sealed fields are ``None`` where the key is gone.
     """
 

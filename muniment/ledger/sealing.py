@@ -9,6 +9,7 @@ not open.
 import hashlib
 import hmac
 import os
+from collections.abc import Sequence
 from typing import Final
 
 from cryptography.exceptions import InvalidTag
@@ -42,6 +43,17 @@ def seal(key: bytes, plain: bytes, *, place: bytes) -> bytes:
 def seal_with(key: bytes, plain: bytes, *, nonce: bytes, place: bytes) -> bytes:
     """Return what `seal` does; *nonce* was never used with *key* before."""
     return nonce + AESGCM(key).encrypt(nonce, plain, place)
+
+
+def seal_each(key: bytes, plain: Sequence[tuple[bytes, bytes]]) -> list[bytes]:
+    """Return each of *plain*, which come with their places, under *key* as `seal` does."""
+    cipher = AESGCM(key)
+    nonces = os.urandom(_NONCE_BYTES * len(plain))
+    split = (nonces[at : at + _NONCE_BYTES] for at in range(0, len(nonces), _NONCE_BYTES))
+    return [
+        nonce + cipher.encrypt(nonce, each, place)
+        for nonce, (each, place) in zip(split, plain, strict=True)
+    ]
 
 
 def unseal(key: bytes, sealed: bytes, *, place: bytes, shown: str | None = None) -> bytes:

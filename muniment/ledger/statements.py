@@ -17,9 +17,6 @@ EVENT_COLUMNS = tuple(
 """In this order `stamped` takes them."""
 
 _TX_COLUMNS = tuple(each for each in tables.transaction.columns if each.name != "ledger")
-LOCK = Prepared(
-    sa.select(sa.func.pg_advisory_xact_lock(sa.bindparam("lock_key", type_=sa.BigInteger)))
-)
 
 
 def _present_query(now: sa.ColumnElement[int], *, lateral: bool) -> Prepared:
@@ -68,6 +65,41 @@ HEAD_AT = Prepared(
     .order_by(_tx.recorded_at_us.desc())
     .limit(sa.literal_column("1"))
 )
+
+
+def _settled_query(*, lateral: bool) -> Prepared:
+    """Return where a ledger stood at a time; no row if that can still change."""
+    at = sa.bindparam("recorded_at_us", type_=sa.BigInteger)
+    last, latest = tables.transaction.alias("last"), tables.transaction.alias("latest")
+    ours = last.c.ledger == tables.ledger.c.ledger
+    columns: tuple[sa.ColumnElement[int], ...]
+    columns = last.c.tx_id, last.c.last_position, last.c.recorded_at_us
+    if lateral:
+        then = sa.select(*columns).where(ours, last.c.recorded_at_us <= at)
+        first = then.order_by(last.c.recorded_at_us.desc()).limit(sa.literal_column("1"))
+        found = first.lateral("found")
+        joined = tables.ledger.outerjoin(found, sa.true())
+        columns = found.c.tx_id, found.c.last_position, found.c.recorded_at_us
+    else:
+        every = tables.transaction.alias("every")
+        by_then = sa.select(sa.func.max(every.c.recorded_at_us)).where(
+            every.c.ledger == tables.ledger.c.ledger, every.c.recorded_at_us <= at
+        )
+        joined = tables.ledger.outerjoin(
+            last, ours & (last.c.recorded_at_us == by_then.scalar_subquery())
+        )
+    newest = sa.select(sa.func.max(latest.c.recorded_at_us)).where(
+        latest.c.ledger == tables.ledger.c.ledger
+    )
+    is_settled = (tables.ledger.c.horizon_us >= at) | (newest.scalar_subquery() >= at)
+    query = sa.select(*columns).select_from(joined)
+    return Prepared(query.where(tables.ledger.c.ledger == _LEDGER, is_settled))
+
+
+SETTLED_AT = {
+    "sqlite": _settled_query(lateral=False),
+    "postgresql": _settled_query(lateral=True),
+}
 READ = Prepared(
     sa.select(*EVENT_COLUMNS)
     .where(
@@ -82,6 +114,16 @@ READ_STREAM = Prepared(
     .where(_event.ledger == _LEDGER, _event.stream == sa.bindparam("stream", type_=sa.Text))
     .order_by(_event.version)
 )
+READ_STREAMS = Prepared(
+    sa.select(*EVENT_COLUMNS)
+    .where(
+        _event.ledger == _LEDGER,
+        _event.stream == sa.any_(sa.bindparam("streams", type_=postgresql.ARRAY(sa.Text))),
+    )
+    .order_by(_event.stream, _event.version)
+)
+"""For PostgreSQL alone, where each statement is a round trip."""
+
 READ_SUBJECT = Prepared(
     sa.select(*EVENT_COLUMNS)
     .where(
@@ -96,8 +138,21 @@ MOVED_AT = Prepared(
     sa.select(sa.func.max(_event.position)).where(
         _event.ledger == _LEDGER,
         _event.subject_ref == sa.bindparam("subject_ref", type_=sa.Text),
-        _event.stream != sa.bindparam("but", type_=sa.Text),
+        sa.literal_column(f"substr(stream, 1, {len(FACT)}) = '{FACT}'", sa.Boolean),
     )
+)
+_PREFIX = sa.select(*EVENT_COLUMNS).where(
+    _event.ledger == _LEDGER,
+    _event.stream > sa.bindparam("prefix", type_=sa.Text),
+    _event.stream < sa.bindparam("before", type_=sa.Text),
+)
+_NEWEST_FIRST = (_event.stream.desc(), _event.version)
+_MOST = sa.bindparam("most", type_=sa.BigInteger)
+READ_PREFIX = Prepared(_PREFIX.order_by(*_NEWEST_FIRST).limit(_MOST))
+READ_PREFIX_OF_SUBJECT = Prepared(
+    _PREFIX.where(_event.subject_ref == sa.bindparam("subject_ref", type_=sa.Text))
+    .order_by(*_NEWEST_FIRST)
+    .limit(_MOST)
 )
 NEW_TRANSACTION = Prepared(sa.insert(tables.transaction))
 TRANSACTION = Prepared(

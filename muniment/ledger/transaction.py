@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import msgspec
 import sqlalchemy as sa
 
 from muniment.domain import subject as subjects
@@ -41,12 +42,14 @@ class Request:
         action: The verb, such as ``remember``.
         origin: Who asks, why, and on whose word.
         scope: Whose memory it is about; or else *fact_id* says so.
-        fact_id: The fact it is about, where the caller names no scope.
+        fact_id: The fact it is about, where the caller names no scope; with neither, it
+            is about no memory.
         body: All of the request, made of JSON types: a repeated idempotency key is
             answered only for an equal body.
         work: Reads and collects; what it raises is the caller's error, and nothing
             was written.
         passes_freeze: Whether it is done on a frozen subject all the same.
+        outlasts: Whether who did it stays readable once the subject is erased.
     """
 
     action: str
@@ -56,10 +59,10 @@ class Request:
     body: Mapping[str, object]
     work: Callable[["Transaction"], None]
     passes_freeze: bool = False
+    outlasts: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FactChange:
+class FactChange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """
     What one transaction did to one fact, for projections.
 
@@ -119,6 +122,11 @@ class Transaction:
         return self._append.connection
 
     @property
+    def is_empty(self) -> bool:
+        """Whether nothing was collected."""
+        return not self._added
+
+    @property
     def erases(self) -> bool:
         """Whether what was collected erases the subject."""
         return any(isinstance(event, SubjectErased) for _, _, event in self._added)
@@ -161,9 +169,12 @@ class Transaction:
 
     def add_new(self, fact_id: str, event: FactEvent) -> None:
         """Collect the first event of a fact that nobody can have named before."""
-        name = FACT + fact_id
-        self._streams[name] = _Stream((), None)
-        self._add(name, [event])
+        self.open_stream(FACT + fact_id, event)
+
+    def open_stream(self, stream: str, event: Event) -> None:
+        """Collect the first event of a stream that nobody can have named before."""
+        self._streams[stream] = _Stream((), None)
+        self._add(stream, [event])
 
     def add(self, fact_id: str, events: Sequence[FactEvent]) -> None:
         """Collect events of a fact."""
@@ -173,11 +184,20 @@ class Transaction:
         """Collect events of the subject itself."""
         self._add(SUBJECT + self.subject.ref, events)
 
+    def add_to(self, stream: str, events: Sequence[Event]) -> None:
+        """Collect events of a stream that is of neither a fact nor the subject itself."""
+        self._add(stream, events)
+
+    def stream(self, stream: str) -> tuple[Event, ...]:
+        """Return the events of such a stream of the subject, oldest first."""
+        found = self._stream(stream)
+        return (*(each.event for each in found.history), *found.added)
+
     def drafts(self) -> list[DraftEvent]:
         """Return what was collected, in that order, each stream with its key."""
         written = [each for each in self._streams.values() if each.added]
         keyless = [each for each in written if each.key is None]
-        keys = self._vault.take(self.subject, len(keyless)) if keyless else []
+        keys = self._new_keys(len(keyless)) if keyless else []
         for stream, key in zip(keyless, keys, strict=True):
             stream.key = key
         return [self._draft(*each) for each in self._added]
@@ -197,6 +217,11 @@ class Transaction:
             )
             for name, events in added.items()
         ]
+
+    def _new_keys(self, count: int) -> Sequence[tuple[int, bytes]]:
+        if self.subject is self._mapper.nobody:
+            return [(0, self.subject.key)] * count
+        return self._vault.take(self.subject, count)
 
     def _add(self, name: str, events: Sequence[Event]) -> None:
         stream = self._stream(name)
@@ -238,6 +263,8 @@ class Transaction:
         if not stamped:
             return None
         key_id = stamped[0].sealed.key_id
+        if key_id == 0:
+            return 0, self._mapper.nobody.key
         key = self._vault.keys(self.subject, [key_id]).get(key_id)
         return None if key is None else (key_id, key)
 

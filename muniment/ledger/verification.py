@@ -5,11 +5,12 @@ A chain of hashes alone proves nothing of the payloads, so every stored payload 
 and hashed again, and every leaf, tile and signed tree head is compared with that.
 """
 
+import struct
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from muniment.domain.time import BEGINNING
-from muniment.errors import TamperedError
+from muniment.errors import DamagedDatabaseError, TamperedError
 from muniment.errors.categories import Corruption
 from muniment.ledger.attesting import Attestor
 from muniment.ledger.leaves import LeafHasher, digest_of
@@ -44,28 +45,6 @@ class Finding:
     problem: str
 
 
-@dataclass(slots=True)
-class _Growing:
-    """A tree that grows leaf by leaf: the roots of its full subtrees, largest first."""
-
-    roots: list[tuple[int, bytes]] = field(default_factory=list)
-
-    def add(self, leaf: bytes) -> None:
-        size, found = 1, leaf
-        while self.roots and self.roots[-1][0] == size:
-            found = node_hash(self.roots.pop()[1], found)
-            size *= 2
-        self.roots.append((size, found))
-
-    def root(self) -> bytes:
-        if not self.roots:
-            return EMPTY_ROOT
-        found = self.roots[-1][1]
-        for _, left in reversed(self.roots[:-1]):
-            found = node_hash(left, found)
-        return found
-
-
 class LedgerCheck:
     """
     One walk over a ledger.
@@ -84,17 +63,32 @@ class LedgerCheck:
         self._published = published
         self._progress = progress
         self._hasher = LeafHasher(ledger.name)
-        self._growing = _Growing()
         self._versions: dict[str, int] = {}
         self._rows_of_tiles: list[list[bytes]] = []
         self._last_tx = 0
         self._last_time: int | None = None
         self._last_position = 0
+        self._at: int | None = None
         self.events = 0
         self.heads = 0
 
     def findings(self) -> Iterator[Finding]:
         """Yield what is wrong, first the first; nothing when all is as recorded."""
+        try:
+            yield from self._walk()
+        except (
+            AttributeError,
+            DamagedDatabaseError,
+            OverflowError,
+            TypeError,
+            struct.error,
+        ) as error:
+            # SQLite keeps any kind of value in any column: what is no number cannot be
+            # compared, what is no text or bytes cannot be hashed.
+            problem = f"it is not of the kind that is stored here: {error}"
+            yield Finding(position=self._at, kind="envelope", problem=problem)
+
+    def _walk(self) -> Iterator[Finding]:
         heads: dict[int, list[TreeHead]] = {}
         for found in self._heads():
             if isinstance(found, Finding):
@@ -107,6 +101,7 @@ class LedgerCheck:
             yield from self._checked(row, events)
             digest = digest_of(row)
             for event, leaf in events:
+                self._at = event.position
                 yield from self._leaf(event, leaf, digest)
                 yield from self._compared(heads.pop(self.events, ()))
             if self.events % _PAGE < len(events):
@@ -134,6 +129,7 @@ class LedgerCheck:
         events = self._events()
         following = next(events, None)
         for row in self._rows():
+            self._at = self._last_position + 1
             if following is None:
                 # Written since the last page of events was read.
                 events = self._events(after=row.first_position - 1)
@@ -151,7 +147,19 @@ class LedgerCheck:
             yield _NO_TRANSACTION, rest
 
     def _events(self, after: int = _BEFORE_ALL) -> Iterator[tuple[StampedEvent, bytes]]:
-        while page := self._ledger.recorder.read_with_leaves(after=after, limit=_PAGE):
+        limit = _PAGE
+        while True:
+            try:
+                page = self._ledger.recorder.read_with_leaves(after=after, limit=limit)
+            except (DamagedDatabaseError, TypeError):
+                if limit == 1:
+                    self._at = max(after, 0) + 1
+                    raise
+                # One of these rows: up to it they are read one by one.
+                limit = 1
+                continue
+            if not page:
+                return
             yield from page
             after = page[-1][0].position
 
@@ -221,7 +229,6 @@ class LedgerCheck:
         if leaf != stored:
             yield self._altered(event)
         self.events += 1
-        self._growing.add(leaf)
         yield from self._tiles(0, leaf)
 
     def _tiles(self, level: int, found: bytes) -> Iterator[Finding]:
@@ -242,6 +249,21 @@ class LedgerCheck:
         row.clear()
         yield from self._tiles(level + 1, root)
 
+    def _root(self) -> bytes:
+        """Return the root over all leaves so far: of full subtrees, the largest first."""
+        roots: list[bytes] = []
+        for row in reversed(self._rows_of_tiles):
+            start, span = 0, WIDTH // 2
+            while span:
+                if len(row) & span:
+                    roots.append(root_of(row[start : start + span]))
+                    start += span
+                span //= 2
+        root = roots.pop() if roots else EMPTY_ROOT
+        while roots:
+            root = node_hash(roots.pop(), root)
+        return root
+
     def _altered(self, event: StampedEvent) -> Finding:
         """Return what was altered: the payload, or the columns beside it."""
         subject = self._ledger.vault.subject(event.sealed.subject_ref)
@@ -257,7 +279,7 @@ class LedgerCheck:
     def _compared(self, heads: Sequence[TreeHead]) -> Iterator[Finding]:
         for head in heads:
             self.heads += 1
-            if head.root != self._growing.root():
+            if head.root != self._root():
                 problem = f"the first {head.size:,} events are not what was signed"
                 yield Finding(position=head.size or None, kind="tree head", problem=problem)
 
@@ -267,7 +289,7 @@ class LedgerCheck:
             yield Finding(position=self.events + 1, kind="truncated", problem=problem)
         with self._ledger.recorder.tree() as store:
             root = Tree(store).root(self.events)
-        if root != self._growing.root():
+        if root != self._root():
             problem = "the tiles are not the tree over the events"
             yield Finding(position=None, kind="tree", problem=problem)
 

@@ -1,12 +1,14 @@
 """Where signed tree heads are published, so that nobody can rewrite what was signed."""
 
 import http.client
+import ipaddress
 import subprocess
 import urllib.request
 from pathlib import Path
 from typing import Protocol
+from urllib.parse import urlsplit
 
-from muniment.errors import WitnessUnavailableError
+from muniment.errors import InvalidValueError, WitnessUnavailableError
 
 
 class Witness(Protocol):
@@ -71,6 +73,11 @@ class GitWitness:
         command = ["git", "-C", str(self._repository), *arguments]
         try:
             subprocess.run(command, check=True, capture_output=True, timeout=60)  # noqa: S603
+        except subprocess.CalledProcessError as error:
+            said = error.stderr.decode(errors="replace").strip() or str(error)
+            raise WitnessUnavailableError(
+                str(self._repository), f"git {arguments[0]}: {said}"
+            ) from error
         except (OSError, subprocess.SubprocessError) as error:
             raise WitnessUnavailableError(str(self._repository), str(error)) from error
 
@@ -82,23 +89,49 @@ class WebhookWitness:
     Args:
         url: ``https://…``, or ``http://…`` on this machine.
         timeout: Seconds to wait for an answer.
+
+    Raises:
+        InvalidValueError: If it is another URL: who listens on the way could keep a note
+            from the witness, and answer in its place.
     """
 
     def __init__(self, url: str, *, timeout: float = 10.0) -> None:
+        if not _is_safe(url):
+            raise InvalidValueError("a witness", url, "https, or http on this machine")
         self._url = url
         self._timeout = timeout
 
     def publish(self, note: str) -> None:
-        if not self._url.startswith(("https://", "http://")):
-            raise WitnessUnavailableError(self._url, "it is not an http URL")
-        request = urllib.request.Request(  # noqa: S310 - checked above
+        request = urllib.request.Request(  # noqa: S310 - checked when it was made
             self._url,
             data=note.encode(),
             headers={"Content-Type": "text/plain; charset=utf-8"},
             method="POST",
         )
         try:
-            with urllib.request.urlopen(request, timeout=self._timeout):  # noqa: S310
+            with _STRAIGHT.open(request, timeout=self._timeout):
                 pass
         except (OSError, ValueError, http.client.HTTPException) as error:
             raise WitnessUnavailableError(self._url, str(error)) from error
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """Takes a redirection for the failure it is: followed, it would post no note."""
+
+    def redirect_request(self, *_args: object, **_rest: object) -> None:
+        return None
+
+
+_STRAIGHT = urllib.request.build_opener(_NoRedirect)
+
+
+def _is_safe(url: str) -> bool:
+    """Whether nobody on the way can read along or answer: https, or this machine."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+        if parts.scheme != "http":
+            return parts.scheme == "https" and bool(host)
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -106,6 +106,13 @@ class DerivedStore(Protocol):
         """Overwrite what was purged; whether no trace of it is left in our files."""
 
 
+class LastUse(Protocol):
+    """Who knows when facts were used otherwise than by writing, such as recalled."""
+
+    def last_used(self, subject_ref: str) -> Mapping[str, Instant]:
+        """Return by fact when it was last used; facts that never were may be left out."""
+
+
 class Timeline(InlineProjection, DerivedStore, Protocol):
     """The read model that answers as-of questions."""
 
@@ -114,6 +121,9 @@ class Timeline(InlineProjection, DerivedStore, Protocol):
 
     def of_fact(self, fact_id: str, as_of: AsOf) -> Believed | None:
         """Return what was believed of one fact at one point, expired or not."""
+
+    def moved(self, subject_ref: str, *, after: Instant, limit: int) -> Sequence[BeliefRow]:
+        """Return at most *limit* of the rectangles that began or ended past *after*."""
 
     def of_facts(self, fact_ids: Sequence[str]) -> Sequence[BeliefRow]:
         """Return every rectangle of some facts, in no order; for what follows from it."""

@@ -6,7 +6,7 @@ timeline as it stood at the end of the step, and the checkpoint moves only after
 engine has flushed. Whoever is killed between any two does the step again.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -69,6 +69,8 @@ class CatchUp:
     Attributes:
         generation: Which one.
         facts: Its points.
+        told: Called with the position up to which all was embedded, now and then, and
+            once a step is done; what it raises ends the step, and nothing is lost.
     """
 
     def __init__(
@@ -87,7 +89,8 @@ class CatchUp:
         self._ledger = sources.ledger
         self._lexicon = makers.lexicon
         self._embedding = None if embedder is None else Embedding(sources.vectors, embedder)
-        self._name = f"current/{generation.number}"
+        self._name = checkpoint_name(generation)
+        self.told: Callable[[int], None] = _nobody
 
     def reached(self) -> int:
         """Return the position up to which all was applied."""
@@ -117,8 +120,11 @@ class CatchUp:
         vectors = self._embed(batch.statements)
         self._forget(batch)
         self._apply(batch.touched, batch.prefix, batch.statements, vectors)
+        if batch.erased or batch.redacted:
+            self.facts.scrub()
         self.facts.flush()
         self._move(batch)
+        self.told(batch.prefix.position)
         return batch.prefix.position - reached
 
     def retry(self, limit: int) -> int:
@@ -151,9 +157,9 @@ class CatchUp:
         self.facts.flush()
 
     def _embed(self, statements: Sequence[Statement]) -> Mapping[Said, Vector]:
-        if self._embedding is None or not statements:
+        if self._embedding is None:
             return {}
-        return self._embedding.new(statements)
+        return self._embedding.new(statements, self.told)
 
     def _forget(self, batch: Batch) -> None:
         """Let go of what was made unreadable, of every model."""
@@ -257,3 +263,12 @@ class CatchUp:
             while reached != self.reached():
                 reached = self.reached()
                 self.apply_again(batch.touched)
+
+
+def checkpoint_name(generation: Generation) -> str:
+    """Return the name under which a generation keeps how far it is."""
+    return f"current/{generation.number}"
+
+
+def _nobody(_position: int) -> None:
+    """Tell nobody."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from muniment.domain.events import Status, Traits
-from muniment.domain.time import Instant, Period
+from muniment.domain.time import BEGINNING, Instant, Period
 from muniment.projections.ports import Found, Held, Point, Within
 
 
@@ -83,6 +83,22 @@ def payload(point: Point) -> Payload:
     return {name: value for name, value in fields.items() if value is not None}
 
 
+def blank(fields: Payload) -> Payload:
+    """Return what stands for a moment in the place of what is deleted: never found."""
+    return {
+        TENANT: fields.get(TENANT, ""),
+        "fact_id": "",
+        "version": 0,
+        "position": 0,
+        "valid_from": -1,
+        "valid_to": 0,
+        "status": Status.ACTIVE.value,
+        "confidence": 0.0,
+        "importance": 0.0,
+        "core": False,
+    }
+
+
 def held(name: str, fields: Payload, *, has_dense: bool) -> Held:
     """Return the point that an engine holds under *name* with *fields*."""
     return Held(
@@ -136,6 +152,15 @@ def conditions(within: Within) -> tuple[list[Condition], list[Condition]]:
         must.append(Among("status", [each.value for each in within.statuses]))
     if within.min_confidence is not None:
         must.append(Between(field="confidence", at_least=within.min_confidence))
+    if within.since is not None or within.until is not None:
+        must.append(
+            Between(
+                field="valid_from",
+                at_least=within.since,
+                above=BEGINNING,
+                below=within.until,
+            )
+        )
     return must, [Between(field="expires_at", at_most=within.expired_at)]
 
 

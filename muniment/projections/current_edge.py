@@ -41,6 +41,8 @@ _GRAPH: Final = edge.HnswIndexConfig(
 
 _UPSERT_MAX: Final = 1_000
 
+_LOG, _OLD_LOG = "wal", "wal.old"
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -71,11 +73,12 @@ class EdgeEngine:
 
     def open(self, generation: Generation) -> CurrentFacts:
         place = self._place(generation.number)
+        shutil.rmtree(place / _OLD_LOG, ignore_errors=True)
         if place.exists():
             shard = _asked(edge.EdgeShard.load, str(place))
         else:
             shard = _made(place, generation.dimensions)
-        return EdgeCurrent(shard, has_dense=generation.dimensions > 0)
+        return EdgeCurrent(shard, place, dimensions=generation.dimensions)
 
     def drop(self, number: int) -> None:
         shutil.rmtree(self._place(number), ignore_errors=True)
@@ -92,9 +95,14 @@ class EdgeEngine:
 class EdgeCurrent:
     """A `muniment.projections.ports.CurrentFacts` in one shard of Qdrant Edge."""
 
-    def __init__(self, shard: edge.EdgeShard, *, has_dense: bool) -> None:
+    def __init__(self, shard: edge.EdgeShard, place: Path, *, dimensions: int) -> None:
         self._shard = shard
-        self._vectors = [current.DENSE] if has_dense else []
+        self._place = place
+        self._vectors = [current.DENSE] if dimensions else []
+        # Stands in the place of what is deleted: the engine only marks that as gone.
+        self._blank: dict[str, Any] = {current.SPARSE: edge.SparseVector([0], [1.0])}
+        if dimensions:
+            self._blank[current.DENSE] = [1.0] + [0.0] * (dimensions - 1)
 
     def upsert(self, points: Sequence[Point], *, until: int) -> None:
         known = _filter([_known(until)])
@@ -108,11 +116,10 @@ class EdgeCurrent:
         chosen = edge.Filter(
             must=[edge.HasIdCondition(set(point_ids)), _condition(_known(until))]
         )
-        self._update(edge.UpdateOperation.delete_points_by_filter(chosen))
+        self._delete(chosen)
 
     def delete_subject(self, subject_ref: str) -> None:
-        theirs = _filter([Among(current.TENANT, [subject_ref])])
-        self._update(edge.UpdateOperation.delete_points_by_filter(theirs))
+        self._delete(_filter([Among(current.TENANT, [subject_ref])]))
         left = self.count(subject_ref)
         if left:
             raise IndexUnavailableError(f"{left} points of an erased subject are left")
@@ -161,11 +168,40 @@ class EdgeCurrent:
     def flush(self) -> None:
         _asked(self._shard.flush)
 
+    def scrub(self) -> None:
+        # What was ever upserted stands in the engine's log, too, until 32 MB are full.
+        # All of it is in the segments once they are flushed, and the engine does without.
+        _asked(self._shard.flush)
+        _asked(self._shard.close)
+        old = self._place / _OLD_LOG
+        shutil.rmtree(old, ignore_errors=True)
+        if (self._place / _LOG).exists():
+            (self._place / _LOG).rename(old)
+        shutil.rmtree(old, ignore_errors=True)
+        self._shard = _asked(edge.EdgeShard.load, str(self._place))
+
     def optimize(self) -> None:
         _asked(self._shard.optimize)
 
     def close(self) -> None:
         _asked(self._shard.close)
+
+    def _delete(self, chosen: edge.Filter) -> None:
+        while True:
+            request = edge.ScrollRequest(
+                limit=_UPSERT_MAX, filter=chosen, with_payload=True
+            )
+            records, _ = _asked(self._shard.scroll, request)
+            if not records:
+                return
+            # Of whom a point is, it stays: killed here, all this is done again.
+            blanks = [
+                edge.Point(record.id, self._blank, current.blank(record.payload or {}))
+                for record in records
+            ]
+            self._update(edge.UpdateOperation.upsert_points(blanks))
+            names = [record.id for record in records]
+            self._update(edge.UpdateOperation.delete_points(names))
 
     def _update(self, operation: edge.UpdateOperation) -> None:
         _asked(self._shard.update, operation)

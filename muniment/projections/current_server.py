@@ -159,6 +159,9 @@ class ServerCurrent:
     def flush(self) -> None:
         """Do nothing: every write was waited for, the server's own log has it."""
 
+    def scrub(self) -> None:
+        """Do nothing: its files are the server's, which lets go of them in its own time."""
+
     def optimize(self) -> None:
         """Do nothing: the server does that by itself."""
 

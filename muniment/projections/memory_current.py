@@ -95,6 +95,9 @@ class MemoryCurrent:
     def flush(self) -> None:
         """Do nothing: nothing of it outlives its process."""
 
+    def scrub(self) -> None:
+        """Do nothing: what was deleted is nowhere."""
+
     def optimize(self) -> None:
         """Do nothing: it looks at every point."""
 

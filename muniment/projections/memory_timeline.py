@@ -72,6 +72,15 @@ class MemoryTimeline:
                 return self._believed(row)
         return None
 
+    def moved(self, subject_ref: str, *, after: Instant, limit: int) -> list[BeliefRow]:
+        found = [
+            row
+            for row in self._rows.values()
+            if row.subject_ref == subject_ref
+            and (row.recorded.start > after or after < row.recorded.end < FOREVER)
+        ]
+        return found[:limit]
+
     def of_facts(self, fact_ids: Sequence[str]) -> Sequence[BeliefRow]:
         wanted = set(fact_ids)
         return [row for row in self._rows.values() if row.fact_id in wanted]

@@ -64,6 +64,12 @@ class MemoryVersionVectors:
     def count_pending(self, model: str) -> int:
         return sum(name == model and row.vector is None for name, row in self._all())
 
+    def count(self, subject_ref: str) -> int:
+        return sum(row.subject.ref == subject_ref for _, row in self._all())
+
+    def scrub(self) -> bool:
+        return True
+
     def forget(self, subject_ref: str, fact_ids: Sequence[str] | None = None) -> None:
         with self._lock:
             self._rows = {

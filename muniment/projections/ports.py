@@ -76,6 +76,20 @@ class Embedder(Protocol):
         """
 
 
+class UseCounts(Protocol):
+    """How often facts were of use. Safe to use from many threads."""
+
+    def uses(
+        self, subject_ref: str, fact_ids: Sequence[str], *, recorded_at: Instant
+    ) -> Mapping[str, int]:
+        """
+        Return how often each of *fact_ids* was of use up to *recorded_at*.
+
+        The answer for a time is the same for ever after. One that never was of use may
+        be left out.
+        """
+
+
 class Lexicon(Protocol):
     """
     Cuts texts into weighted terms. Pure: the same text always gives the same terms.
@@ -145,6 +159,8 @@ class Within:
         attributes: Only of these; ``None`` for any.
         statuses: Only of these; ``None`` for any.
         min_confidence: At least; ``None`` for any.
+        since: Began to hold then or later, at a time that is known; ``None`` for any.
+        until: Began to hold before then, likewise.
     """
 
     subject_refs: tuple[str, ...]
@@ -154,6 +170,8 @@ class Within:
     attributes: tuple[str, ...] | None = None
     statuses: tuple[Status, ...] | None = None
     min_confidence: float | None = None
+    since: Instant | None = None
+    until: Instant | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,6 +231,9 @@ class CurrentFacts(Protocol):
 
     def flush(self) -> None:
         """Return when everything done so far outlives a power cut."""
+
+    def scrub(self) -> None:
+        """Leave no trace of what was deleted in files of ours; flushes."""
 
     def optimize(self) -> None:
         """Make searches across many subjects quicker; may block for minutes."""
@@ -322,6 +343,12 @@ class VersionVectors(Protocol):
 
     def count_pending(self, model: str) -> int:
         """Return how many versions have no vector yet."""
+
+    def count(self, subject_ref: str) -> int:
+        """Return how many versions of a subject are kept, pending or not, of any model."""
+
+    def scrub(self) -> bool:
+        """Overwrite what was forgotten; whether no trace of it is left in our files."""
 
     def forget(self, subject_ref: str, fact_ids: Sequence[str] | None = None) -> None:
         """Keep nothing of these facts of a subject, or of all of them, of any model."""

@@ -2,21 +2,23 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from itertools import groupby
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
 
-from muniment.domain.events import Status, Traits
-from muniment.domain.time import FOREVER, AsOf, Period
+from muniment.domain.time import FOREVER, AsOf, Instant
 from muniment.errors import ProjectionError
 from muniment.ledger import tables as ledger_tables
 from muniment.ledger.bulk import insert_rows
 from muniment.ledger.codec import ERASED
-from muniment.ledger.database import reading, scrub
+from muniment.ledger.database import scrub
 from muniment.ledger.mapper import SealingMapper
 from muniment.ledger.prepared import Prepared, Row
 from muniment.ledger.recorder import Append
-from muniment.ledger.sql_recorder import SqlRecorder, stamped
+from muniment.ledger.records import FACT, StampedEvent
+from muniment.ledger.sql_append import stamped
+from muniment.ledger.sql_recorder import SqlRecorder
 from muniment.ledger.statements import EVENT_COLUMNS
 from muniment.ledger.transaction import FactChange
 from muniment.projections import tables
@@ -29,7 +31,8 @@ from muniment.projections.beliefs import (
     rows_after,
     rows_of,
 )
-from muniment.projections.streams import fact_streams, needed
+from muniment.projections.needs import needed
+from muniment.projections.rectangles import ROW_COLUMNS, row_of, values_of
 
 
 _PAGE = 5_000
@@ -56,7 +59,7 @@ class SqlTimeline:
         for change in changes:
             closed, begun = rows_after(change)
             _close(append.connection, self._ledger, closed, change.added[0].position)
-            opened.extend(_values(self._ledger, row) for row in begun)
+            opened.extend(values_of(self._ledger, row) for row in begun)
             if redacts(change):
                 _BLANK.run(
                     append.connection, this_ledger=self._ledger, this_fact=change.fact_id
@@ -77,12 +80,12 @@ class SqlTimeline:
         }
         if query.category is not None:
             values["category"] = query.category
-        with reading(self._recorder.reading_engine) as connection:
+        with self._recorder.reading() as connection:
             rows = statement.rows(connection, **values)
         return self._believed(rows)
 
     def of_fact(self, fact_id: str, as_of: AsOf) -> Believed | None:
-        with reading(self._recorder.reading_engine) as connection:
+        with self._recorder.reading() as connection:
             row = _OF_FACT.first(
                 connection,
                 ledger=self._ledger,
@@ -92,15 +95,21 @@ class SqlTimeline:
             )
         return None if row is None else self._believed([row])[0]
 
+    def moved(self, subject_ref: str, *, after: Instant, limit: int) -> list[BeliefRow]:
+        key = {"ledger": self._ledger, "subject_ref": subject_ref}
+        with self._recorder.reading() as connection:
+            rows = _MOVED.rows(connection, **key, after=after, most=limit)
+        return [row_of(row) for row in rows]
+
     def of_facts(self, fact_ids: Sequence[str]) -> Sequence[BeliefRow]:
         found: list[BeliefRow] = []
-        with reading(self._recorder.reading_engine) as connection:
+        with self._recorder.reading() as connection:
             for start in range(0, len(fact_ids), _LIST_MAX):
                 some = fact_ids[start : start + _LIST_MAX]
                 rows = connection.execute(
                     _OF_FACTS, {"ledger": self._ledger, "fact_ids": some}
                 )
-                found.extend(_row(row) for row in rows)
+                found.extend(row_of(row) for row in rows)
         return found
 
     def repeats(
@@ -126,12 +135,6 @@ class SqlTimeline:
             found.setdefault(bytes(tag), []).append(fact_id)
         return found
 
-    def needed(
-        self, connection: sa.Connection | None, *, first: int, last: int
-    ) -> AbstractSet[int]:
-        assert connection is not None, "asked within a transaction"
-        return needed(connection, self._ledger, first=first, last=last)
-
     def _repeats_of_many(
         self, connection: sa.Connection, subject_ref: str, content_tags: Sequence[bytes]
     ) -> Iterator[Row]:
@@ -146,12 +149,18 @@ class SqlTimeline:
             tags = {f"tag_{number}": tag for number, tag in enumerate(padded)}
             yield from _REPEATS_OF_SOME.rows(connection, **tags, **whose)
 
+    def needed(
+        self, connection: sa.Connection | None, *, first: int, last: int
+    ) -> AbstractSet[int]:
+        assert connection is not None, "asked within a transaction"
+        return needed(connection, self._ledger, first=first, last=last)
+
     def rows(self) -> Iterator[BeliefRow]:
-        with reading(self._recorder.reading_engine) as connection:
+        with self._recorder.reading() as connection:
             for row in _ALL_ROWS.run(connection, ledger=self._ledger):
                 try:
-                    read = _row(row)
-                except (AssertionError, ValueError) as error:
+                    read = row_of(row)
+                except (AssertionError, TypeError, ValueError) as error:
                     raise ProjectionError("timeline", row[7], str(error)) from error
                 yield read
 
@@ -164,7 +173,7 @@ class SqlTimeline:
             return gone.rowcount
 
     def remaining(self, subject_ref: str) -> int:
-        with reading(self._recorder.reading_engine) as connection:
+        with self._recorder.reading() as connection:
             row = _COUNT.first(connection, ledger=self._ledger, subject_ref=subject_ref)
         assert row is not None, "a count has a row"
         return int(row[0])
@@ -182,7 +191,7 @@ class SqlTimeline:
             _DELETE_ALL.run(connection, ledger=self._ledger)
             batch: list[tuple[object, ...]] = []
             for rows in self._fresh_rows(connection):
-                batch.extend(_values(self._ledger, row) for row in rows)
+                batch.extend(values_of(self._ledger, row) for row in rows)
                 if len(batch) >= _PAGE:
                     insert_rows(connection, tables.belief, batch)
                     count, batch = count + len(batch), []
@@ -190,25 +199,47 @@ class SqlTimeline:
         return count + len(batch)
 
     def fresh_rows(self) -> Iterator[list[BeliefRow]]:
-        with reading(self._recorder.reading_engine) as connection:
+        with self._recorder.reading() as connection:
             yield from self._fresh_rows(connection)
 
     def _fresh_rows(self, connection: sa.Connection) -> Iterator[list[BeliefRow]]:
         erased = {row[0] for row in _ERASED.rows(connection, ledger=self._ledger)}
-        for stream in fact_streams(connection, self._ledger):
-            if stream[0].sealed.subject_ref in erased:
-                continue
-            subject = self._mapper.subject(stream[0].sealed.subject_ref)
-            recorded = self._mapper.opened(self._recorder.whole(stream), subject)
-            yield rows_of(recorded)
+        events = (
+            event
+            for page in _pages(connection, self._ledger)
+            for event in self._mapper.opened_of_all(
+                self._recorder.whole(
+                    [each for each in page if each.sealed.subject_ref not in erased]
+                )
+            )
+        )
+        for _, stream in groupby(events, key=lambda each: each.stream):
+            yield rows_of(list(stream))
 
     def _believed(self, rows: Sequence[Row]) -> list[Believed]:
         """Return the rectangles of *rows*, each with the event that said it."""
         said = self._recorder.whole([stamped(each[16:]) for each in rows])
         return [
-            Believed(row=_row(each[:16]), said=event)
+            Believed(row=row_of(each[:16]), said=event)
             for each, event in zip(rows, said, strict=True)
         ]
+
+
+def _pages(connection: sa.Connection, ledger: str) -> Iterator[Sequence[StampedEvent]]:
+    """Yield the events of all facts of a ledger, fact by fact, in pages."""
+    after: tuple[str, int] = (FACT, 0)
+    while True:
+        page = [
+            stamped(row)
+            for row in _STREAMS.rows(
+                connection, ledger=ledger, stream=after[0], version=after[1], most=_PAGE
+            )
+        ]
+        yield page
+        if len(page) < _PAGE:
+            return
+        last = page[-1].sealed
+        after = (str(last.originator_id), last.originator_version)
 
 
 def _close(
@@ -227,55 +258,6 @@ def _close(
             raise ProjectionError("timeline", position, problem)
 
 
-def _values(ledger: str, row: BeliefRow) -> tuple[object, ...]:
-    """Return *row* in the order of the table's columns."""
-    traits = row.traits
-    return (
-        ledger,
-        row.fact_id,
-        row.recorded.start,
-        row.valid.start,
-        row.recorded.end,
-        row.valid.end,
-        row.subject_ref,
-        row.version,
-        row.position,
-        traits.category,
-        traits.attribute,
-        traits.status.value,
-        traits.confidence,
-        traits.importance,
-        traits.core,
-        traits.expires_at,
-        row.content_tag,
-    )
-
-
-def _row(values: Row) -> BeliefRow:
-    """Return the rectangle that a row of `_ROW_COLUMNS` holds."""
-    (fact_id, recorded_from, valid_from, recorded_to, valid_to, subject_ref) = values[:6]
-    version, position, category, attribute, status = values[6:11]
-    confidence, importance, core, expires_at, content_tag = values[11:16]
-    return BeliefRow(
-        fact_id=fact_id,
-        subject_ref=subject_ref,
-        version=version,
-        position=position,
-        recorded=Period(recorded_from, recorded_to),
-        valid=Period(valid_from, valid_to),
-        traits=Traits(
-            category=category,
-            attribute=attribute,
-            status=Status(status),
-            confidence=confidence,
-            importance=importance,
-            core=bool(core),
-            expires_at=expires_at,
-        ),
-        content_tag=None if content_tag is None else bytes(content_tag),
-    )
-
-
 _c, _e = tables.belief.c, ledger_tables.event.c
 
 
@@ -287,7 +269,6 @@ def _text(name: str) -> sa.BindParameter[str]:
     return sa.bindparam(name, type_=sa.Text)
 
 
-_ROW_COLUMNS = tuple(column for column in tables.belief.columns if column.name != "ledger")
 _SAID = (_e.ledger == _c.ledger) & (_e.position == _c.position)
 _AS_OF = (
     (_c.ledger == _text("ledger"))
@@ -297,7 +278,7 @@ _AS_OF = (
     & (_c.valid_to_us > _int("valid_at"))
 )
 _SUBJECT_AS_OF = (
-    sa.select(*_ROW_COLUMNS, *EVENT_COLUMNS)
+    sa.select(*ROW_COLUMNS, *EVENT_COLUMNS)
     .join_from(tables.belief, ledger_tables.event, _SAID)
     .where(
         _AS_OF,
@@ -312,12 +293,23 @@ _SUBJECT_AS_OF = (
 _OF_SUBJECT = Prepared(_SUBJECT_AS_OF)
 _OF_CATEGORY = Prepared(_SUBJECT_AS_OF.where(_c.category == _text("category")))
 _OF_FACT = Prepared(
-    sa.select(*_ROW_COLUMNS, *EVENT_COLUMNS)
+    sa.select(*ROW_COLUMNS, *EVENT_COLUMNS)
     .join_from(tables.belief, ledger_tables.event, _SAID)
     .where(_AS_OF, _c.fact_id == _text("fact_id"))
 )
-_OF_FACTS = sa.select(*_ROW_COLUMNS).where(
+_OF_FACTS = sa.select(*ROW_COLUMNS).where(
     _c.ledger == _text("ledger"), _c.fact_id.in_(sa.bindparam("fact_ids", expanding=True))
+)
+_MOVED = Prepared(
+    sa.select(*ROW_COLUMNS)
+    .where(
+        _c.ledger == _text("ledger"),
+        _c.subject_ref == _text("subject_ref"),
+        _c.recorded_to_us > _int("after"),
+        (_c.recorded_from_us > _int("after"))
+        | (_c.recorded_to_us < sa.literal_column(str(FOREVER))),
+    )
+    .limit(_int("most"))
 )
 _REPEATED = (
     sa.select(_c.content_tag, _c.fact_id)
@@ -346,7 +338,7 @@ _REPEATS_OF_SOME = Prepared(
     )
 )
 _ALL_ROWS = Prepared(
-    sa.select(*_ROW_COLUMNS)
+    sa.select(*ROW_COLUMNS)
     .where(_c.ledger == _text("ledger"))
     .order_by(_c.fact_id, _c.recorded_from_us, _c.valid_from_us)
 )
@@ -380,4 +372,14 @@ _CLOSE = Prepared(
         _c.recorded_to_us == sa.literal_column(str(FOREVER)),
     )
     .values(recorded_to_us=_int("recorded_to_us"))
+)
+_STREAMS = Prepared(
+    sa.select(*EVENT_COLUMNS)
+    .where(
+        _e.ledger == _text("ledger"),
+        sa.tuple_(_e.stream, _e.version) > sa.tuple_(_text("stream"), _int("version")),
+        _e.stream < sa.literal_column(f"'{FACT}~'"),
+    )
+    .order_by(_e.stream, _e.version)
+    .limit(_int("most"))
 )

@@ -11,8 +11,9 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final, TypedDict
+
+from eventsourcing.persistence import IntegrityError, Tracking
 
 from muniment.errors import (
     ConfigurationError,
@@ -22,8 +23,9 @@ from muniment.errors import (
     Unavailable,
 )
 from muniment.projections import reconcile
-from muniment.projections.catch_up import CatchUp, Makers, Sources
+from muniment.projections.catch_up import CatchUp, Makers, Sources, checkpoint_name
 from muniment.projections.ports import CurrentFacts, Engine, Generation, Generations
+from muniment.projections.progress import Progress, Told
 from muniment.projections.reconcile import Difference
 from muniment.projections.turns import Turn, always
 
@@ -31,28 +33,6 @@ from muniment.projections.turns import Turn, always
 POLL_SECONDS: Final = 0.5
 RETRY_SECONDS_MAX: Final = 30.0
 _RETRY_BATCH: Final = 256
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Progress:
-    """
-    How far the current facts are.
-
-    Attributes:
-        reached: Position up to which all was applied.
-        head: Position of the last event of the ledger.
-        pending: How many versions could not be embedded so far.
-        generation: In use; ``None`` while this process has no engine.
-        waiting: Why it goes on later by itself, or ``None``.
-        stopped: Why it has stopped until somebody mends it, or ``None``.
-    """
-
-    reached: int
-    head: int
-    pending: int
-    generation: Generation | None
-    waiting: MunimentError | None
-    stopped: Exception | None
 
 
 class Upkeep:
@@ -127,14 +107,12 @@ class Upkeep:
     def reached(self) -> int:
         """Return the position up to which all was applied, by whatever process."""
         active = self._generations.active()
-        if active is None:
-            return 0
-        recorder = self._sources.ledger.recorder
-        return recorder.max_tracking_id(f"current/{active.number}") or 0
+        return 0 if active is None else self._checkpoint(active) or 0
 
     def is_in_use(self) -> bool:
-        """Whether there are current facts, held by whatever process."""
-        return self._generations.active() is not None
+        """Whether there are current facts, or were begun; by whatever process."""
+        active = self._generations.active()
+        return active is not None and self._checkpoint(active) is not None
 
     def wait_until(self, position: int, *, seconds: float) -> bool:
         """Wait until all up to *position* was applied; return whether it was in time."""
@@ -147,6 +125,15 @@ class Upkeep:
                     return False
                 self._moved.wait(min(left, self._poll_seconds))
         return True
+
+    def is_level(self, *, seconds: float) -> bool:
+        """Whether all there is now was applied, or is in time; by whatever process."""
+        head = self._sources.ledger.present().head.position
+        if self._thread is not None:
+            return self.wait_until(head, seconds=seconds)
+        if self._catch_up is not None:
+            self.tend()
+        return self.reached() >= head
 
     def progress(self) -> Progress:
         """Return how far it is, and what keeps it from going on."""
@@ -167,15 +154,20 @@ class Upkeep:
         self._stopped = self._waiting = None
         self.wake()
 
-    def tend(self) -> None:
+    def tend(self, told: Told | None = None) -> None:
         """
         Apply all there is to apply now; what keeps it from that is in `progress`.
 
         The thread does this again and again; a caller without it may, too.
+
+        Args:
+            told: Called with how many events of how many are applied.
         """
         with self._applying:
             try:
-                self._tend()
+                self._tend(told)
+            except StoreClosedError:
+                return
             except Unavailable as error:
                 self._waiting = error
             except Exception as error:  # noqa: BLE001 - it is told by `progress`
@@ -196,7 +188,7 @@ class Upkeep:
                 reconcile.mend(catch_up, found)
         return found
 
-    def rebuild(self, makers: Makers | None = None) -> Generation:
+    def rebuild(self, makers: Makers | None = None, told: Told | None = None) -> Generation:
         """
         Build the current facts anew beside the old ones, then use them instead.
 
@@ -205,6 +197,7 @@ class Upkeep:
 
         Args:
             makers: Another embedder or lexicon from now on; the same if left out.
+            told: Called with how many events of how many are applied.
 
         Raises:
             IndexUnavailableError: If this process has no engine, or another rebuild
@@ -217,7 +210,7 @@ class Upkeep:
             with self._turn("rebuild") as is_ours:
                 if not is_ours:
                     raise IndexUnavailableError("another process rebuilds it")
-                return self._rebuild(makers or self._makers)
+                return self._rebuild(makers or self._makers, told)
         finally:
             self._rebuilding.release()
 
@@ -246,11 +239,12 @@ class Upkeep:
             self._wake.wait(pause)
             self._wake.clear()
 
-    def _tend(self) -> None:
+    def _tend(self, told: Told | None) -> None:
         if self._stopped is not None or self._closing.is_set():
             return
         with self._turn("apply") as is_ours:
             catch_up = self._opened(may_rebuild=is_ours)
+            catch_up.told = self._going_on(told)
             while is_ours and not self._closing.is_set() and catch_up.step():
                 self._tell()
             if is_ours:
@@ -282,10 +276,19 @@ class Upkeep:
                 raise IndexUnavailableError("what it held is gone, and is built anew")
             self.rebuild()
             return self._opened(may_rebuild=False)
+        if self._checkpoint(active) is None:
+            # Before anything is held: whoever erases has to know that something may be.
+            with suppress(IntegrityError):
+                begun = Tracking(checkpoint_name(active), 0)
+                self._sources.ledger.recorder.insert_tracking(begun)
         self._catch_up = CatchUp(
             self._sources, self._makers, generation=active, facts=engine.open(active)
         )
         return self._catch_up
+
+    def _checkpoint(self, generation: Generation) -> int | None:
+        recorder = self._sources.ledger.recorder
+        return recorder.max_tracking_id(checkpoint_name(generation))
 
     def _in_use(self) -> Generation:
         """Return the generation in use; begin the first, unless another process did."""
@@ -309,7 +312,7 @@ class Upkeep:
                 "build them anew with muniment reindex, or set the old ones again",
             )
 
-    def _rebuild(self, makers: Makers) -> Generation:
+    def _rebuild(self, makers: Makers, told: Told | None) -> Generation:
         with self._applying:
             engine = self._taken()
             self._clear_unfinished(engine)
@@ -318,6 +321,7 @@ class Upkeep:
             facts = engine.open(begun)
             try:
                 catch_up = CatchUp(self._sources, makers, generation=begun, facts=facts)
+                catch_up.told = self._going_on(told)
                 self._apply_to_head(catch_up)
                 with self._applying:
                     # Nothing is applied to the old ones now, so these are as far.
@@ -338,8 +342,7 @@ class Upkeep:
         """Apply what there is now; writers that go on do not keep it from an end."""
         head = self._sources.ledger.present().head.position
         while catch_up.reached() < head and catch_up.step():
-            if self._closing.is_set():
-                raise StoreClosedError
+            pass
 
     def _use(self, engine: Engine, catch_up: CatchUp, makers: Makers) -> None:
         """Search *catch_up* from now on, and let go of every other generation."""
@@ -363,6 +366,17 @@ class Upkeep:
         if self._engine is None:
             self._engine = self._take_engine()
         return self._engine
+
+    def _going_on(self, told: Told | None) -> Callable[[int], None]:
+        """Return what says how far a step is, and ends it when the store is closed."""
+
+        def go_on(position: int) -> None:
+            if self._closing.is_set():
+                raise StoreClosedError
+            if told is not None:
+                told(position, self._sources.ledger.present().head.position)
+
+        return go_on
 
     def _tell(self) -> None:
         with self._moved:

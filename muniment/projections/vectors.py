@@ -5,6 +5,7 @@ A vector tells what its text is about, so it dies with the key of its stream. It
 to ledger, fact, version and model: one copied into another row does not open.
 """
 
+import json
 import math
 import sys
 from array import array
@@ -16,7 +17,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from muniment.ledger import sealing
-from muniment.ledger.database import reading, writing
+from muniment.ledger.database import scrub, writing
 from muniment.ledger.prepared import Prepared, Row
 from muniment.ledger.sql_recorder import SqlRecorder
 from muniment.ledger.vault import Subject, Vault
@@ -55,13 +56,13 @@ class SqlVersionVectors:
     ) -> Mapping[Said, Vector]:
         key = {"ledger": self._ledger, "subject_ref": subject.ref, "model": model}
         rows: list[Row] = []
-        with reading(self._recorder.reading_engine) as connection:
+        with self._recorder.reading() as connection:
             if len(said) <= _ONE_BY_ONE_MAX:
                 for fact_id, version in said:
                     rows += _ONE.rows(connection, **key, fact_id=fact_id, version=version)
             else:
-                for ids in chunks(sorted({fact_id for fact_id, _ in said}), _LIST_MAX):
-                    rows += connection.execute(_OF_FACTS, {**key, "fact_ids": ids})
+                ids = sorted({fact_id for fact_id, _ in said})
+                rows += _of_facts(connection, key, ids)
         wanted = set(said)
         found = [row for row in rows if (row[1], row[2]) in wanted]
         return {
@@ -70,7 +71,7 @@ class SqlVersionVectors:
 
     def like(self, model: str, wanted: Mapping[bytes, Subject]) -> Mapping[bytes, Vector]:
         rows: list[Row] = []
-        with reading(self._recorder.reading_engine) as connection:
+        with self._recorder.reading() as connection:
             for tags in chunks(list(wanted), _LIST_MAX):
                 values = {"ledger": self._ledger, "model": model, "tags": tags}
                 rows += connection.execute(_LIKE, values)
@@ -86,7 +87,7 @@ class SqlVersionVectors:
         }
 
     def pending(self, model: str, *, limit: int) -> Sequence[Pending]:
-        with reading(self._recorder.reading_engine) as connection:
+        with self._recorder.reading() as connection:
             rows = _PENDING.rows(connection, ledger=self._ledger, model=model, most=limit)
         return [
             Pending(
@@ -100,9 +101,17 @@ class SqlVersionVectors:
         ]
 
     def count_pending(self, model: str) -> int:
-        with reading(self._recorder.reading_engine) as connection:
+        with self._recorder.reading() as connection:
             row = _COUNT_PENDING.first(connection, ledger=self._ledger, model=model)
         return int(row[0]) if row else 0
+
+    def count(self, subject_ref: str) -> int:
+        with self._recorder.reading() as connection:
+            row = _COUNT.first(connection, ledger=self._ledger, subject_ref=subject_ref)
+        return int(row[0]) if row else 0
+
+    def scrub(self) -> bool:
+        return scrub(self._recorder.engine, (version_vector.name,))
 
     def forget(self, subject_ref: str, fact_ids: Sequence[str] | None = None) -> None:
         key = {"this_ledger": self._ledger, "this_subject": subject_ref}
@@ -169,6 +178,14 @@ class SqlVersionVectors:
                 continue
             place = place_of(self._ledger, fact_id, version, model)
             yield row, from_bytes(sealing.unseal(key, bytes(state), place=place))
+
+
+def _of_facts(
+    connection: sa.Connection, key: Mapping[str, str], fact_ids: Sequence[str]
+) -> Sequence[Row]:
+    dialect = connection.dialect.name
+    listed = json.dumps(fact_ids) if dialect == "sqlite" else fact_ids
+    return _OF_FACTS[dialect].rows(connection, **key, fact_ids=listed)
 
 
 def text_tag(subject: Subject, text: str) -> bytes:
@@ -238,13 +255,19 @@ _ONE = Prepared(
         _c.version == sa.bindparam("version", type_=sa.BigInteger),
     )
 )
-_OF_FACTS = sa.select(*_ROW).where(
-    _LEDGER,
-    _SUBJECT,
-    _MODEL,
-    _EMBEDDED,
-    _c.fact_id.in_(sa.bindparam("fact_ids", expanding=True)),
+_THEIRS = sa.select(*_ROW).where(_LEDGER, _SUBJECT, _MODEL, _EMBEDDED)
+_IDS_AS_JSON = sa.func.json_each(sa.bindparam("fact_ids", type_=sa.Text)).table_valued(
+    "value"
 )
+# A list as one parameter: a statement is then compiled once, not once for each length.
+_OF_FACTS = {
+    "sqlite": Prepared(_THEIRS.where(_c.fact_id.in_(sa.select(_IDS_AS_JSON.c.value)))),
+    "postgresql": Prepared(
+        _THEIRS.where(
+            _c.fact_id == sa.any_(sa.bindparam("fact_ids", type_=postgresql.ARRAY(sa.Text)))
+        )
+    ),
+}
 _LIKE = sa.select(*_ROW).where(
     _LEDGER, _MODEL, _EMBEDDED, _c.text_tag.in_(sa.bindparam("tags", expanding=True))
 )
@@ -258,6 +281,10 @@ _COUNT_PENDING = Prepared(
     sa.select(sa.func.count())
     .select_from(version_vector)
     .where(_LEDGER, _MODEL, _c.state.is_(None))
+)
+
+_COUNT = Prepared(
+    sa.select(sa.func.count()).select_from(version_vector).where(_LEDGER, _SUBJECT)
 )
 
 

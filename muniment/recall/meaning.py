@@ -1,6 +1,6 @@
 """How near a question is in meaning, by the vectors of the model that was in use then."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import util
 from operator import mul
@@ -16,6 +16,7 @@ from muniment.projections.ports import (
     Vector,
     VersionVectors,
 )
+from muniment.projections.vectors import as_bytes
 from muniment.recall.documents import Document, statements
 
 
@@ -54,7 +55,7 @@ class Meaning:
         vectors: Of versions.
         generations: Which model was in use when.
         embedder: As configured; ``None`` for none.
-        former: Other embedders that can be asked, for searches as of their time.
+        former: Gives the embedder of a generation of before, if it can be asked still.
         lexicon: Name of the lexicon in use.
     """
 
@@ -64,16 +65,16 @@ class Meaning:
         generations: Generations,
         embedder: Embedder | None,
         *,
-        former: Sequence[Embedder] = (),
+        former: Callable[[Generation], Embedder | None] = lambda _generation: None,
         lexicon: str,
     ) -> None:
         self._vectors = vectors
         self._generations = generations
         self._lexicon = lexicon
         self.embedder = embedder
-        self._embedders = {each.name: each for each in former}
-        if embedder is not None:
-            self._embedders[embedder.name] = embedder
+        self._former = former
+        self._embedders: dict[str, Embedder] = {}
+        self.know(embedder)
 
     def know(self, embedder: Embedder | None) -> None:
         """Ask *embedder*, too, wherever its model was in use, or will be."""
@@ -86,21 +87,38 @@ class Meaning:
         self.embedder = embedder
 
     def nearness(
-        self, question: str, documents: Sequence[Document], recorded_at: Instant
+        self,
+        question: str,
+        documents: Sequence[Document],
+        recorded_at: Instant,
+        *,
+        known: tuple[str, Vector] | None = None,
     ) -> Nearness:
-        """Return how near *documents* are to *question*, as of *recorded_at*."""
-        model = self._in_use(recorded_at).model
+        """
+        Return how near *documents* are to *question*, as of *recorded_at*.
+
+        Args:
+            question: Its text.
+            documents: To be compared.
+            recorded_at: By the model in use then.
+            known: A model, and the vector of *question* by it, if it was asked already.
+        """
+        generation = self._in_use(recorded_at)
+        model = generation.model
         if not model:
             return _unserved("no embedder is set", model)
-        embedder = self._embedders.get(model)
+        embedder = self._embedder_of(generation)
         if embedder is None:
             return _unserved(f"the model of then, {model}, is not configured", model)
         if not documents:
             return Nearness(cosines=[], unserved=None, model=model)
         try:
-            asked = embedder.query(question)
+            is_known = known is not None and known[0] == model
+            asked = known[1] if known and is_known else embedder.query(question)
         except EmbedderUnavailableError as error:
-            return _unserved(error.problem, model)
+            own = self.embedder is not None and self.embedder.name == model
+            whose = "" if own else f"the model of then, {model}, does not answer: "
+            return _unserved(f"{whose}{error.problem}", model)
         self._fetch(embedder, documents)
         cosines = _cosines(asked, [each.opened.vectors.get(model) for each in documents])
         missing = sum(each is None for each in cosines)
@@ -117,6 +135,13 @@ class Meaning:
             return None if embedder is None else embedder.query(question)
         except EmbedderUnavailableError:
             return None
+
+    def _embedder_of(self, generation: Generation) -> Embedder | None:
+        found = self._embedders.get(generation.model)
+        if found is None:
+            found = self._former(generation)
+            self.know(found)
+        return found
 
     def _in_use(self, recorded_at: Instant) -> Generation:
         found = self._generations.at(recorded_at)
@@ -171,7 +196,8 @@ def _products(asked: Vector, vectors: Sequence[Vector]) -> Sequence[float]:
         return [sum(map(mul, asked, each)) for each in vectors]
     import numpy as np  # noqa: PLC0415 - comes with the embedders that need it
 
-    matrix = np.array(vectors, dtype=np.float32)
+    packed = b"".join(map(as_bytes, vectors))
+    matrix = np.frombuffer(packed, dtype="<f4").reshape(len(vectors), -1)
     # Row by row, not as one product: how BLAS adds up depends on how many rows there are,
     # and the same search must give the same score whatever else is believed.
     products: list[float] = (

@@ -30,18 +30,23 @@ class Sought:
 
     Attributes:
         subject_refs: Whose.
-        position: Of the last event known; an engine that is behind is not asked.
+        position: Up to which the engine must have come to be asked.
+        limit: How many facts the answer may have.
+        since, until: Bounds of the start of what holds.
     """
 
     text: str
     subject_refs: tuple[str, ...]
     position: int
+    limit: int
     valid_at: Instant
     expired_at: Instant
     statuses: tuple[str, ...]
     categories: tuple[str, ...] | None
     attributes: tuple[str, ...] | None
     min_confidence: float | None
+    since: Instant | None
+    until: Instant | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,12 +55,17 @@ class Preselected:
     What the engine finds.
 
     Attributes:
-        keyword: By fact, how well its terms match; of all that match at all.
+        keyword: By fact, how well its terms match.
         near: The facts nearest in meaning.
+        is_all: Whether there is nothing else that matches.
+        asked: The model, and the vector of the question by it; ``None`` where there is
+            none.
     """
 
     keyword: Mapping[FactOf, float]
     near: frozenset[FactOf]
+    is_all: bool
+    asked: tuple[str, Vector] | None
 
 
 class Kept(Protocol):
@@ -99,7 +109,8 @@ class Preselection:
         generation, facts = current
         try:
             count = sum(facts.count(each) for each in sought.subject_refs)
-            # Behind, it would miss what was just written; so it is not asked.
+            # Behind, it would miss what was just written; to rank every fact takes less
+            # than to wait for it.
             if count <= self._ranked_max or self._kept.reached() < sought.position:
                 return None
             return self._found(sought, generation, facts)
@@ -117,12 +128,18 @@ class Preselection:
             attributes=sought.attributes,
             statuses=tuple(Status(each) for each in sought.statuses),
             min_confidence=sought.min_confidence,
+            since=sought.since,
+            until=sought.until,
         )
+        # Some of what is found may not be shown after all.
+        depth = max(_DEPTH, 2 * sought.limit)
         terms = self._lexicon.query(sought.text)
-        matching = facts.matching(terms, within, limit=_DEPTH) if terms.indices else ()
+        matching = facts.matching(terms, within, limit=depth) if terms.indices else ()
         vector = self._asks.vector(sought.text, generation.model)
-        near = () if vector is None else facts.nearest(vector, within, limit=_DEPTH)
+        near = () if vector is None else facts.nearest(vector, within, limit=depth)
         return Preselected(
             keyword={(each.subject_ref, each.fact_id): each.score for each in matching},
             near=frozenset((each.subject_ref, each.fact_id) for each in near),
+            is_all=len(matching) < depth and len(near) < depth,
+            asked=None if vector is None else (generation.model, vector),
         )

@@ -5,12 +5,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from muniment.domain.time import BEGINNING, AsOf, Instant
+from muniment.domain.events import Status
+from muniment.domain.time import BEGINNING, Instant
 from muniment.ledger.vault import Subject
+from muniment.projections.ports import UseCounts
 from muniment.recall import legs, ranking
 from muniment.recall.documents import Document, Documents
 from muniment.recall.meaning import Meaning, Nearness
 from muniment.recall.preselection import FactOf, Preselected, Preselection, Sought
+from muniment.recall.questions import Answer, Filters, Question, Ranked
 from muniment.recall.tokens import asked, terms
 
 
@@ -32,7 +35,13 @@ _SYNONYM_WEIGHT: Final = 0.5
 _RECENCY: Final = 0.1
 _IMPORTANCE: Final = 0.2
 _CONFIDENCE: Final = 0.2
+_USE: Final = 0.1
 """How much of a score each of them can give or take."""
+
+_USES_HALF: Final = 4
+"""So many uses give half of what uses can: what is used often is not all that is."""
+
+FACTORS: Final = ("recency", "importance", "confidence", "use")
 
 _LIKENESS: Final = 0.1
 _DAY_US: Final = 86_400_000_000
@@ -54,84 +63,6 @@ class Tuning:
     synonyms: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Filters:
-    """
-    What may be returned; a field that is ``None`` does not bind.
-
-    Attributes:
-        statuses: Others do not even weigh in.
-        since: Holds from then or later; what began at a time nobody said is left out.
-        until: Holds from before then; likewise.
-    """
-
-    statuses: tuple[str, ...]
-    categories: tuple[str, ...] | None = None
-    attributes: tuple[str, ...] | None = None
-    sources: tuple[str, ...] | None = None
-    min_confidence: float | None = None
-    since: Instant | None = None
-    until: Instant | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """
-    What is asked, of whom, at which point.
-
-    Attributes:
-        subjects: Searched together.
-        asked_at: The recorded time that was asked for.
-        recent: What was said just before, by which the question is widened.
-        position: Of the last event known at *as_of*.
-        is_current: Whether that is now, so that the current facts can be asked.
-        limit: At most so many.
-    """
-
-    text: str
-    position: int
-    is_current: bool
-    subjects: Sequence[Subject]
-    as_of: AsOf
-    asked_at: Instant
-    filters: Filters
-    recent: Sequence[str]
-    limit: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ranked:
-    """
-    A belief that answers, and why it stands where it does.
-
-    Attributes:
-        ranks: By leg, its rank there.
-        scores: By leg, its score there.
-        factors: What the fused score was multiplied with, by reason.
-    """
-
-    document: Document
-    score: float
-    ranks: Mapping[str, int]
-    scores: Mapping[str, float]
-    factors: Mapping[str, float]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """
-    What was found.
-
-    Attributes:
-        unserved: By leg, why it could not be served, or not for all.
-        model: The embedding model that was asked; empty for none.
-    """
-
-    hits: Sequence[Ranked]
-    unserved: Mapping[str, str]
-    model: str
-
-
 class Searcher:
     """
     Ranks what subjects believe, now or then, by one code path.
@@ -145,7 +76,9 @@ class Searcher:
         meaning: Meaning,
         tuning: Tuning,
         preselection: Preselection,
+        uses: UseCounts,
     ) -> None:
+        self._uses = uses
         self._documents = documents
         self._meaning = meaning
         self._tuning = tuning
@@ -154,20 +87,32 @@ class Searcher:
     def search(self, question: Question) -> Answer:
         """Return at most *limit* beliefs that answer, best first, ties by fact id."""
         chosen = self._preselected(question)
+        answer = self._ranked(question, chosen)
+        if chosen and not chosen.is_all and len(answer.hits) < question.limit:
+            # Too many of those it found may not be shown; there are others.
+            return self._ranked(question, None)
+        return answer
+
+    def _ranked(self, question: Question, chosen: Preselected | None) -> Answer:
+        usable = {Status(each) for each in question.filters.statuses}
         documents = [
             each
             for subject in question.subjects
             for each in self._of(subject, question, chosen)
-            if each.row.traits.status.value in question.filters.statuses
+            if each.row.traits.status in usable and each.row.fact_id not in question.hidden
         ]
         asked_with = "\n".join((*question.recent, question.text))
-        nearness = self._meaning.nearness(asked_with, documents, question.asked_at)
+        nearness = self._meaning.nearness(
+            asked_with,
+            documents,
+            question.asked_at,
+            known=chosen.asked if chosen else None,
+        )
         scores = self._scores(question, documents, nearness)
         if chosen is not None:
             # How rare a term is among so few says nothing; the engine knows it of all.
             scores[KEYWORD] = [chosen.keyword.get(_name(each), 0.0) for each in documents]
-        allowed = [_passes(each, question.filters) for each in documents]
-        ranks = _ranks(scores, allowed)
+        ranks = _ranks(scores, _allowed(documents, question.filters))
         hits = self._ordered(question, documents, scores, ranks)
         unserved = {} if nearness.unserved is None else {MEANING: nearness.unserved}
         return Answer(hits=hits, unserved=unserved, model=nearness.model)
@@ -175,19 +120,23 @@ class Searcher:
     def _preselected(self, question: Question) -> Preselected | None:
         """Return what the engine finds, where there are too many to rank every one."""
         filters = question.filters
-        if not question.is_current or not question.subjects:
+        # What a fact came from is sealed, so the engine cannot know it.
+        if not question.is_current or not question.subjects or filters.sources:
             return None
         return self._preselection.of(
             Sought(
                 text="\n".join((*question.recent, question.text)),
                 subject_refs=tuple(each.ref for each in question.subjects),
                 position=question.position,
+                limit=question.limit,
                 valid_at=question.as_of.valid_at,
                 expired_at=question.asked_at,
                 statuses=filters.statuses,
                 categories=filters.categories,
                 attributes=filters.attributes,
                 min_confidence=filters.min_confidence,
+                since=filters.since,
+                until=filters.until,
             )
         )
 
@@ -235,11 +184,9 @@ class Searcher:
         ranks: Mapping[str, Mapping[int, int]],
     ) -> list[Ranked]:
         fused = ranking.fused(ranks, _WEIGHTS, k=_FUSION)
-        factors = {place: self._factors(question, documents[place]) for place in fused}
-        final = {
-            place: score * (1 + sum(factors[place].values()))
-            for place, score in fused.items()
-        }
+        factor = self._factors(question, [documents[place] for place in fused])
+        factors = dict(zip(fused, factor, strict=True))
+        final = {place: score * (1 + sum(factors[place])) for place, score in fused.items()}
         order = sorted(
             final,
             key=lambda place: (
@@ -261,40 +208,75 @@ class Searcher:
                 score=final[place],
                 ranks={leg: found[place] for leg, found in ranks.items() if place in found},
                 scores={leg: scores[leg][place] for leg in ranks if place in ranks[leg]},
-                factors=factors[place],
+                factors=dict(zip(FACTORS, factors[place], strict=True)),
             )
             for place in chosen
         ]
 
-    def _factors(self, question: Question, document: Document) -> dict[str, float]:
-        """Return what is added to 1 to multiply the score of a document with."""
-        row, traits = document.row, document.row.traits
-        start = row.recorded.start if row.valid.start == BEGINNING else row.valid.start
-        days = self._tuning.half_lives.get(
-            traits.category or "", self._tuning.half_life_days
-        )
-        age = question.as_of.valid_at - start
-        return {
-            "recency": _RECENCY * ranking.faded(age, days * _DAY_US),
-            "importance": _IMPORTANCE * (traits.importance - 0.5),
-            "confidence": _CONFIDENCE * (traits.confidence - 1),
-        }
+    def _factors(
+        self, question: Question, documents: Sequence[Document]
+    ) -> list[tuple[float, ...]]:
+        """Return by document what is added to 1 to multiply its score with."""
+        valid_at, half_lives = question.as_of.valid_at, self._tuning.half_lives
+        usual = self._tuning.half_life_days
+        uses = self._uses_of(question, documents)
+        found: list[tuple[float, ...]] = []
+        for each in documents:
+            row, traits = each.row, each.row.traits
+            start = row.recorded.start if row.valid.start == BEGINNING else row.valid.start
+            days = half_lives.get(traits.category or "", usual)
+            used = uses.get(row.fact_id, 0)
+            found.append(
+                (
+                    _RECENCY * ranking.faded(valid_at - start, days * _DAY_US),
+                    _IMPORTANCE * (traits.importance - 0.5),
+                    _CONFIDENCE * (traits.confidence - 1),
+                    _USE * used / (used + _USES_HALF),
+                )
+            )
+        return found
+
+    def _uses_of(
+        self, question: Question, documents: Sequence[Document]
+    ) -> Mapping[str, int]:
+        """Return by fact how often it was of use, up to the point that was asked for."""
+        theirs: dict[str, list[str]] = {}
+        for each in documents:
+            theirs.setdefault(each.subject.ref, []).append(each.row.fact_id)
+        found: dict[str, int] = {}
+        for ref, fact_ids in theirs.items():
+            found.update(
+                self._uses.uses(ref, fact_ids, recorded_at=question.as_of.recorded_at)
+            )
+        return found
 
 
 def _ranks(
-    scores: Mapping[str, Sequence[float]], allowed: Sequence[bool]
+    scores: Mapping[str, Sequence[float]], allowed: Sequence[bool] | None
 ) -> dict[str, dict[int, int]]:
     """Return by leg the ranks of what may be returned."""
     found: dict[str, dict[int, int]] = {}
     for leg, of_leg in scores.items():
         by_meaning = leg in (MEANING, CONTEXT)
         nothing = float("-inf") if by_meaning else 0.0
-        masked = [
-            score if may else nothing for score, may in zip(of_leg, allowed, strict=True)
-        ]
+        masked = (
+            of_leg
+            if allowed is None
+            else [
+                score if may else nothing
+                for score, may in zip(of_leg, allowed, strict=True)
+            ]
+        )
         depth = _MEANING_DEPTH if by_meaning else None
         found[leg] = ranking.ranks(masked, depth=depth, floor=nothing)
     return found
+
+
+def _allowed(documents: Sequence[Document], filters: Filters) -> list[bool] | None:
+    """Return for each document whether it may be returned; ``None`` for all of them."""
+    if not filters.narrows:
+        return None
+    return [_passes(each, filters) for each in documents]
 
 
 def _passes(document: Document, filters: Filters) -> bool:

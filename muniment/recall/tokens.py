@@ -9,7 +9,8 @@ without a dictionary that would have to know it. Both sides are cut alike.
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import Final
 
 from muniment.recall.stemming import stem
@@ -46,6 +47,7 @@ _ARABIC_ALIKE: Final = str.maketrans("أإآٱىةؤئ", "اااايهوي")
 _ARABIC_ARTICLES: Final = ("وال", "بال", "كال", "فال", "لل", "ال")
 _ARABIC_WORD_LEAST: Final = 3
 _ACCENTS: Final = re.compile("[\u0300-\u036f]")
+_CACHED_MAX: Final = 50_000
 _SPACES: Final = re.compile(r"\s+")
 _POSSESSIVE: Final = re.compile(r"['\u2019]s?$")
 
@@ -68,6 +70,8 @@ def normal(text: str) -> str:
 
     Full and half width, composed and decomposed, upper and lower case are one.
     """
+    if text.isascii():
+        return " ".join(text.lower().split())
     folded = unicodedata.normalize("NFKC", text).casefold()
     # Case folding can leave what NFKC would still compose.
     return _SPACES.sub(" ", unicodedata.normalize("NFKC", folded)).strip()
@@ -81,8 +85,18 @@ def terms(text: str) -> list[str]:
         At least one, unless *text* is blank: text without any letter, digit or symbol
         is a term as a whole.
     """
-    plain = normal(text)
-    found = [term for piece in _PIECES.finditer(plain) for term in _terms_of(piece)]
+    return cut(normal(text))
+
+
+def cut(plain: str) -> list[str]:
+    """Return the terms of what `normal` made of a text."""
+    found: list[str] = []
+    for run in plain.split(" "):
+        if run.isascii() and run.isalnum():
+            found += _words(run)
+        else:
+            for piece in _PIECES.finditer(run):
+                found += _terms_of(piece)
     return found or ([plain] if plain else [])
 
 
@@ -93,39 +107,45 @@ def asked(text: str) -> list[str]:
     return telling or found
 
 
-def _terms_of(piece: re.Match[str]) -> Iterator[str]:
+def forget_words() -> None:
+    """Keep no word in memory that was cut before."""
+    _words.cache_clear()
+    stem.cache_clear()
+
+
+def _terms_of(piece: re.Match[str]) -> Sequence[str]:
     text = piece.group()
     match piece.lastgroup:
+        case "word":
+            return _words(text)
         case "han_and_kana" | "unspaced":
-            yield from (each for each in text if not unicodedata.combining(each))
-            yield from _pairs(text)
+            single = [each for each in text if not unicodedata.combining(each)]
+            return single + _pairs(text)
         case "hangul":
-            yield text
-            yield from _pairs(text) if len(text) > len("가나") else ()
+            return [text, *(_pairs(text) if len(text) > len("가나") else ())]
         case "arabic":
-            yield _arabic(text)
-        case "symbol":
-            yield text
+            return [_arabic(text)]
         case _:
-            yield from _words(text)
+            return [text]
 
 
-def _pairs(run: str) -> Iterator[str]:
-    return (run[at : at + 2] for at in range(len(run) - 1))
+def _pairs(run: str) -> list[str]:
+    return [run[at : at + 2] for at in range(len(run) - 1)]
 
 
-def _words(text: str) -> Iterator[str]:
-    """Yield an id whole and in its parts; a plain word stemmed, without its accents."""
+@lru_cache(_CACHED_MAX)
+def _words(text: str) -> Sequence[str]:
+    """Return an id whole and in its parts; a plain word stemmed, without its accents."""
     whole = _POSSESSIVE.sub("", text)
     parts = _PARTS.findall(whole)
-    if parts != [whole]:
-        yield whole
+    found = [] if parts == [whole] else [whole]
     for part in parts:
         plain = _without_accents(part)
-        yield stem(plain)
+        found.append(stem(plain))
         finer = _LETTERS_AND_DIGITS.findall(plain)
         if len(finer) > 1:
-            yield from finer
+            found += finer
+    return tuple(found)
 
 
 def _without_accents(word: str) -> str:

@@ -221,7 +221,9 @@ def _sharing(store: MemoryStore, name: str, backend: Backend) -> MemoryStore:
         made.get_all(user_id="u")
     recorder = store._ledger.recorder
     assert isinstance(recorder, SqlRecorder)
-    other = SqlRecorder(recorder.engine, ledger=name, clock=system_clock, lock_timeout=30)
+    other = SqlRecorder(
+        recorder.engine, ledger=name, clock=system_clock, lock_timeout=30, pool_size=2
+    )
     timeline = SqlTimeline(other)
     with backend.ledger(ledger=name, pool_size=2) as opened:
         vault = opened.ledger.vault
@@ -235,8 +237,11 @@ def _sharing(store: MemoryStore, name: str, backend: Backend) -> MemoryStore:
 @pytest.fixture
 def tenants(durable: Backend) -> Iterator[tuple[MemoryStore, MemoryStore]]:
     """Two ledgers in the same tables, over one pool."""
-    with durable.open(ledger="one", pool_size=2) as one:
-        yield one, _sharing(one, "two", durable)
+    with (
+        durable.open(ledger="one", pool_size=2) as one,
+        _sharing(one, "two", durable) as two,
+    ):
+        yield one, two
 
 
 def test_one_pool_serves_two_tenants_without_mixing_them(

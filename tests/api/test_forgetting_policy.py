@@ -9,7 +9,12 @@ from pathlib import Path
 import pytest
 
 from muniment import ErasureCertificate, ErasureStatus, MemoryStore, RetentionRule
-from muniment.errors import FactNotCurrentError, FactRedactedError, UnknownFactError
+from muniment.errors import (
+    FactNotCurrentError,
+    FactRedactedError,
+    ForgottenRequestError,
+    UnknownFactError,
+)
 from muniment.ledger import proof
 from muniment.projections.timeline import SqlTimeline
 
@@ -33,9 +38,7 @@ class Hands:
         return self.now
 
 
-@pytest.fixture
-def hands() -> Hands:
-    return Hands()
+hands = pytest.fixture(lambda: Hands(), name="hands")  # noqa: PLW0108 - no class may be one
 
 
 @pytest.fixture
@@ -221,11 +224,7 @@ def test_f15_done_means_that_every_store_was_looked_at(store: MemoryStore) -> No
     certificate = erase(store)
 
     assert certificate.status is ErasureStatus.DONE
-    assert {each.store for each in certificate.stores} == {
-        "vault",
-        "timeline",
-        "recall",
-    }
+    assert [each.store for each in certificate.stores] == ["vault", "timeline", "recall"]
     assert all(each.verified and not each.remaining for each in certificate.stores)
 
 
@@ -347,6 +346,44 @@ def test_f23_before_a_retirement_the_fact_is_still_known(store: MemoryStore) -> 
     store.retain([LITTLE])
 
     assert known(store, fact.recorded_at) == ["a"]
+
+
+def test_f24_what_waits_may_be_written_to_and_goes_with_the_rest(
+    store: MemoryStore,
+) -> None:
+    store.place_hold(user_id="u", matter="case 1", hold_id="h")
+    store.remember(CANARY, user_id="u")
+    assert erase(store).status is ErasureStatus.DEFERRED
+
+    late = store.remember(f"{CANARY} later", user_id="u")
+
+    assert (listed(store), said(store, late.fact_id)) == ([], [late.content])
+    store.release_hold("h", user_id="u")
+    with pytest.raises(UnknownFactError):
+        store.get_fact_history(late.fact_id)
+
+
+def test_f25_nothing_is_shown_once_the_keys_are_gone(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fact = store.remember(CANARY, user_id="u")
+    monkeypatch.setattr(SqlTimeline, "purge", None)
+    with pytest.raises(TypeError):
+        erase(store)
+
+    assert known(store, fact.recorded_at) == []
+    assert store.blame(user_id="u", as_of=fact.recorded_at) == ()
+    assert store.list_modified_facts(user_id="u", start=fact.recorded_at) == ()
+    with pytest.raises(UnknownFactError):
+        store.get_fact_history(fact.fact_id)
+
+
+def test_f26_a_keyed_request_is_forgotten_with_its_subject(store: MemoryStore) -> None:
+    store.remember(CANARY, user_id="u", idempotency_key="k")
+    erase(store)
+
+    with pytest.raises(ForgottenRequestError):
+        store.remember(CANARY, user_id="u", idempotency_key="k")
 
 
 def test_every_line_of_the_policy_has_its_test_and_no_test_is_without() -> None:

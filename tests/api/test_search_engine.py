@@ -1,14 +1,16 @@
 """Searches of a subject with more facts than are ranked one by one."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from muniment import MemoryStore
 from muniment.api.recalling import LEXICON
+from muniment.errors import InvalidValueError
 from muniment.recall.preselection import Preselection
-from tests.searching import SteppingClock, contents, open_at
+from tests.searching import START, SteppingClock, contents, open_at
 
 
 @pytest.fixture
@@ -84,3 +86,69 @@ def test_an_engine_that_is_closed_is_done_without(store: MemoryStore) -> None:
     current[1].close()
 
     assert contents(store.search("green", user_id="u")) == ["green tea"]
+
+
+def test_a_filter_never_shortens_an_answer_that_could_be_full(
+    store: MemoryStore, clock: SteppingClock
+) -> None:
+    early = [f"tea number {number}" for number in range(150)]
+    store.remember_many(early, user_id="u")
+    day = clock.forward(days=1)
+    late = [
+        {"content": f"tea of {number}", "source": f"tool-{number % 2}"}
+        for number in range(8)
+    ]
+    store.remember_many(late, user_id="u")
+    store.remember("nobody knows since when, tea", user_id="u", valid_to=START)
+    clock.forward(days=1)
+    store.catch_up()
+
+    def count(**narrow: object) -> int:
+        hits = store.search("tea", user_id="u", limit=120, **narrow)  # type: ignore[arg-type]
+        return len(hits)
+
+    assert count() == 120
+    assert count(since=day) == 8
+    assert count(until=day) == 120
+    assert count(since=day, until=day + timedelta(hours=1)) == 8
+    assert count(source="tool-1") == 4
+    assert count(source=["tool-0", "tool-1"], since=day) == 8
+
+
+def test_what_the_engine_finds_and_may_not_be_shown_is_made_up_for(
+    store: MemoryStore, clock: SteppingClock
+) -> None:
+    facts = store.remember_many([f"tea {number}" for number in range(260)], user_id="u")
+    store.catch_up()
+    clock.forward(days=1)
+    # As if it were up to date: most of what it finds best is not believed any more.
+    store._recall.upkeep.reached = lambda: 2**62  # type: ignore[method-assign]
+    best = store.search("tea", user_id="u", limit=200)
+    for hit in best:
+        store.forget(hit.fact_id)
+
+    hits = store.search("tea", user_id="u", limit=60)
+
+    left = set(facts.fact_ids) - {hit.fact_id for hit in best}
+    assert {hit.fact_id for hit in hits} == left
+
+
+def test_an_answer_knows_at_least_what_is_asked_for(store: MemoryStore) -> None:
+    first = store.remember("black tea", user_id="u")
+    store.catch_up()
+    last = store.remember("green tea", user_id="u")
+
+    def found(min_position: int | None) -> set[str | None]:
+        return set(contents(store.search("tea", user_id="u", min_position=min_position)))
+
+    assert found(None) == found(last.position) == {"black tea", "green tea"}
+    # The engine is behind, and that is said to be good enough.
+    assert found(first.position) == found(0) == {"black tea"}
+    assert contents(
+        store.search("tea", user_id="u", as_of=first.recorded_at, min_position=1)
+    ) == ["black tea"]
+    for as_of, asked in ((None, last.position + 1), (first.recorded_at, last.position)):
+        with pytest.raises(InvalidValueError, match="the last position known there"):
+            store.search("tea", user_id="u", as_of=as_of, min_position=asked)
+    with pytest.raises(InvalidValueError):
+        store.search("tea", user_id="u", min_position=-1)

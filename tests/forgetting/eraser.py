@@ -10,10 +10,11 @@ import signal
 from typing import Any, Final
 
 from muniment import MemoryStore, Settings
+from muniment.api import forgetting
 from muniment.api.forgetting import Forgetter
 from muniment.ledger.attesting import Attestor
 from muniment.ledger.destruction import Destructions
-from muniment.ledger.sql_recorder import _SqlAppend
+from muniment.ledger.sql_append import SqlAppend
 from muniment.projections.timeline import SqlTimeline
 
 
@@ -23,7 +24,7 @@ ERASE, REDACT = "erase", "redact"
 _RECORD = (Destructions, "move")
 STEPS: Final[dict[str, tuple[Any, str, int]]] = {
     "announcement": (Destructions, "announce", 1),
-    "event": (_SqlAppend, "insert", 1),
+    "event": (SqlAppend, "insert", 1),
     "transaction": (Forgetter, "_transact", 1),
     "keys": (Destructions, "destroy_keys", 1),
     "purge": (SqlTimeline, "purge", 1),
@@ -31,7 +32,7 @@ STEPS: Final[dict[str, tuple[Any, str, int]]] = {
     "scrub of the vault": (Destructions, "scrub", 1),
     "scrub of the timeline": (SqlTimeline, "scrub", 1),
     "tree head": (Attestor, "tree_head", 1),
-    "certificate": (Forgetter, "_certified", 1),
+    "certificate": (forgetting, "certified", 1),
     "record of the end": (*_RECORD, 2),
 }
 """Each step of an erasure, in order: which call of what carries it out."""

@@ -315,7 +315,7 @@ def test_an_erasure_is_partial_while_a_reader_keeps_the_old_log(
 
         assert partial.status is ErasureStatus.PARTIAL
         unverified = {each.store for each in partial.stores if not each.verified}
-        assert unverified == {"timeline"}
+        assert unverified == {"timeline", "recall"}
         assert "status PARTIAL" in partial.text
         assert "unverified" in partial.text
         assert again.status is ErasureStatus.PARTIAL

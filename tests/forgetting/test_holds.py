@@ -278,6 +278,68 @@ def test_a_hold_lets_writing_and_rolling_back_go_on(backend: Backend) -> None:
         assert readable(store, fact_id)
 
 
+# GDPR 18: what is restricted may be stored, and is not used.
+def test_what_is_written_to_a_restricted_memory_is_kept_not_used_and_goes_with_it(
+    backend: Backend,
+) -> None:
+    with backend.open(embedder="none") as store:
+        fact_id = store.remember(SAID, user_id=USER).fact_id
+        name = hold(store, fact_id)
+        erase(store, fact_id)
+
+        late = store.remember(f"{SAID} later", user_id=USER)
+        store.update(fact_id, content=f"{SAID} otherwise")
+
+        assert said(store, user_id=USER) == []
+        assert list(store.search("CANARY", user_id=USER)) == []
+        with pytest.raises(FactNotCurrentError):
+            store.get(late.fact_id)
+        assert readable(store, fact_id)
+        assert store.get_fact_history(late.fact_id).versions[0].content == late.content
+        store.release_hold(name, user_id=USER)
+        for each in (fact_id, late.fact_id):
+            with pytest.raises(UnknownFactError):
+                store.get_fact_history(each)
+    assert traces(backend, "CANARY") == []
+
+
+def test_a_search_leaves_out_what_waits_to_be_redacted_and_goes_on_to_the_next(
+    backend: Backend,
+) -> None:
+    with backend.open(embedder="none") as store:
+        fact_id = store.remember(SAID, user_id=USER).fact_id
+        at = store.remember(f"{SAID} something longer, too", user_id=USER).recorded_at
+        assert (
+            store.search("CANARY said", user_id=USER, limit=1).items[0].fact_id == fact_id
+        )
+        hold(store, fact_id)
+        redact(store, fact_id)
+
+        (found,) = store.search("CANARY said", user_id=USER, limit=1)
+
+        assert found.fact.content == f"{SAID} something longer, too"
+        # Whoever looks into the matter that the hold is for still finds it.
+        (then, _) = store.search("CANARY said", user_id=USER, as_of=at)
+        assert then.fact_id == fact_id
+
+
+def test_what_is_written_to_a_fact_that_waits_to_be_redacted_goes_with_it(
+    backend: Backend,
+) -> None:
+    with backend.open() as store:
+        fact_id = store.remember(SAID, user_id=USER).fact_id
+        name = hold(store, fact_id)
+        redact(store, fact_id)
+
+        store.update(fact_id, content=f"{SAID} otherwise")
+        store.rollback_fact(fact_id, to_version=1)
+
+        assert said(store, user_id=USER) == []
+        store.release_hold(name, user_id=USER)
+        contents = {each.content for each in store.get_fact_history(fact_id)}
+        assert contents == {None}
+
+
 # C9: a hold between plan and execution wins.
 def test_a_hold_placed_between_plan_and_erasure_wins(backend: Backend) -> None:
     with backend.open() as store:

@@ -10,6 +10,7 @@ from muniment.errors import (
     FactRedactedError,
     InvalidInput,
     UnknownFactError,
+    VersionConflictError,
 )
 from tests.forgetting.traces import Backup, said, traces
 from tests.stores import Backend
@@ -238,3 +239,21 @@ def test_a_backup_made_before_a_redacted_fact_was_recorded_opens(
             assert said(store, user_id="ann") == ["stays"]
             store.remember("goes on", user_id="bob")
             assert store.verify()
+
+
+def test_a_redaction_that_was_decided_on_an_older_version_destroys_nothing(
+    backend: Backend,
+) -> None:
+    with backend.open() as store:
+        fact = store.remember("likes tea", user_id="ann")
+        store.update(fact.fact_id, content="likes coffee")
+
+        with pytest.raises(VersionConflictError):
+            store.forget(fact.fact_id, mode="redact", expected_version=1)
+
+        assert said(store, user_id="ann") == ["likes coffee"]
+        store.forget(fact.fact_id, mode="redact", expected_version=2)
+        assert said(store, user_id="ann") == []
+        # A retry after a lost answer is no conflict.
+        store.forget(fact.fact_id, mode="redact", expected_version=2)
+        assert len(store.get_fact_history(fact.fact_id).versions) == 3

@@ -143,6 +143,44 @@ def test_writing_counts_as_use(backend: Backend, clock: SettableClock) -> None:
         assert said(store, user_id="ann") == ["busy"]
 
 
+class Recalled:
+    """Somebody who knows when facts were recalled."""
+
+    def __init__(self, **used_at: Instant) -> None:
+        self.used_at = used_at
+
+    def last_used(self, subject_ref: str) -> dict[str, Instant]:
+        assert subject_ref
+        return self.used_at
+
+
+def test_recalling_counts_as_use_where_somebody_knows_of_it(
+    backend: Backend, clock: SettableClock
+) -> None:
+    unused = RetentionRule(unused_for_us=30 * DAY)
+    with backend.open(clock=clock) as store:
+        facts = {
+            each: store.remember(each, user_id="ann").fact_id
+            for each in ("idle", "recalled", "recalled long ago", "written since")
+        }
+        clock.now += 20 * DAY
+        now = Instant(clock.now)
+        store.update(facts["written since"], content="written since", source="another")
+        long_ago = Instant(now - 19 * DAY)
+        store._lookup.last_use = (
+            Recalled(**{facts["recalled"]: now, facts["written since"]: long_ago}),
+            Recalled(**{facts["recalled"]: long_ago, facts["recalled long ago"]: long_ago}),
+        )
+        clock.now += 20 * DAY
+
+        assert due(store, unused) == {
+            facts["idle"]: "unused",
+            facts["recalled long ago"]: "unused",
+        }
+        clock.now = now + 30 * DAY
+        assert due(store, unused).keys() == set(facts.values())
+
+
 def test_a_frozen_memory_is_left_as_it_is(backend: Backend, clock: SettableClock) -> None:
     with backend.open(clock=clock) as store:
         store.remember("old", user_id="ann")

@@ -206,7 +206,7 @@ def test_keys_of_the_environment_are_rotated_by_naming_both(durable: Backend) ->
 
     with (
         durable.open(key=old) as store,
-        pytest.raises(ConfigurationError, match="names one key"),
+        pytest.raises(ConfigurationError, match="one key-encryption key"),
     ):
         store.rotate_key()
     with durable.open(key=f"{old},{new}") as store:

@@ -11,7 +11,8 @@ from socketserver import BaseServer, StreamRequestHandler, TCPServer
 import pytest
 
 from muniment import MemoryStore
-from muniment.errors import WitnessUnavailableError
+from muniment.api import publishing
+from muniment.errors import InvalidValueError, WitnessUnavailableError
 from muniment.ledger import proof
 from muniment.ledger.witness import FileWitness, GitWitness, WebhookWitness
 
@@ -64,6 +65,7 @@ class Kept(BaseHTTPRequestHandler):
         content_type = self.headers["Content-Type"]
         self.requests.append((self.path, content_type, self.rfile.read(length)))
         self.send_response(int(self.path[1:]))
+        self.send_header("Location", "/204")
         self.end_headers()
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as above
@@ -217,9 +219,52 @@ def test_a_server_that_never_answers_is_given_up(store: MemoryStore) -> None:
             store.tree_head(witness=WebhookWitness(url, timeout=0.05))
 
 
+def test_a_server_that_sends_elsewhere_has_kept_nothing(
+    store: MemoryStore, web: tuple[str, type[Kept]]
+) -> None:
+    url, handler = web
+
+    for status in (301, 302, 303, 307):
+        with pytest.raises(WitnessUnavailableError, match=str(status)):
+            store.tree_head(witness=WebhookWitness(f"{url}/{status}"))
+
+    assert [path for path, _, _ in handler.requests] == ["/301", "/302", "/303", "/307"]
+
+
 @pytest.mark.parametrize(
-    "url", ["file:///etc/hostname", "ftp://example.org/", "", "http://", "http://a b/"]
+    "url",
+    [
+        "file:///etc/hostname",
+        "ftp://example.org/",
+        "",
+        "http://",
+        "https://",
+        "http://a b/",
+        "http://example.org/heads",
+        "http://10.0.0.1/",
+        "http://localhost.example.org/",
+        "http://127.0.0.1@example.org/",
+    ],
 )
-def test_what_is_no_web_address_is_refused(store: MemoryStore, url: str) -> None:
-    with pytest.raises(WitnessUnavailableError):
-        store.tree_head(witness=WebhookWitness(url))
+def test_what_others_could_read_on_the_way_is_refused(url: str) -> None:
+    with pytest.raises(InvalidValueError, match="https, or http on this machine"):
+        WebhookWitness(url)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["https://example.org/", "http://localhost:8/", "http://127.0.0.9/", "http://[::1]/"],
+)
+def test_https_and_this_machine_are_not_refused(url: str) -> None:
+    assert isinstance(publishing.witness_at(url), WebhookWitness)
+
+
+def test_what_git_complains_of_is_said(store: MemoryStore, repository: Path) -> None:
+    hook = repository / ".git" / "hooks" / "pre-commit"
+    hook.write_text("#!/bin/sh\necho 'no heads on a Sunday' >&2\nexit 1\n")
+    hook.chmod(0o755)
+
+    with pytest.raises(WitnessUnavailableError, match="git commit: no heads on a Sunday"):
+        store.tree_head(witness=GitWitness(repository))
+
+    assert store.verify().heads == 1

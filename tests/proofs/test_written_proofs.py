@@ -10,7 +10,9 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from muniment import MemoryStore
+from muniment.domain.time import Instant
 from muniment.ledger import proof
+from muniment.ledger.attesting import Attestor
 from muniment.ledger.proof import Envelope, RefusedError
 from tests.proofs import signed
 from tests.proofs.malice import flipped
@@ -234,3 +236,22 @@ def test_what_is_no_proof_at_all_is_refused(text: str) -> None:
             read(text)
     with pytest.raises(RefusedError):
         proof.read_head(text, public_key=PUBLIC_KEY)
+
+
+# Base64 and the form of the note bound it: see docs/concepts/proofs.md.
+@pytest.mark.parametrize(
+    ("events", "hashes", "bytes_max"), [(2**15, 15, 1_024), (10**6, 20, 1_250)]
+)
+def test_a_proof_among_a_million_events_stays_small(
+    events: int, hashes: int, bytes_max: int
+) -> None:
+    with MemoryStore.open("memory://") as store:
+        attestor = Attestor(store._ledger)
+        note = attestor._note(events, bytes(32), Instant(1_796_028_868_942_465))
+        path = [bytes([n]) * 32 for n in range((events - 1).bit_length())]
+
+        text = proof.proof_text(events - 1, path, note)
+
+    assert len(path) == hashes
+    assert 45 * hashes < len(text) <= bytes_max
+    assert proof.read_proof(text) == (events - 1, tuple(path), note)

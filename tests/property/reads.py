@@ -103,6 +103,26 @@ def check_blame(bench: Bench, subject: str, as_of: AsOf) -> None:
         assert entry.restored_by == (None if again is None else shown.version(again))
 
 
+def check_search(bench: Bench, subject: str, as_of: AsOf) -> None:
+    """Check that a search finds what is believed by its own words, and nothing else."""
+    expected = oracle.snapshot(bench.model.ledger, subject, as_of)
+    believed = {each.said.fact_id: shown.fact(each) for each in expected}
+    contents = sorted({each.content or "" for each in believed.values()})
+    for query in (*contents[: 1 + as_of.recorded_at % 2], "nothing of it"):
+        found = bench.store.search(
+            query,
+            scope=Scope.parse(subject),
+            as_of=moment(as_of.recorded_at),
+            valid_at=moment(as_of.valid_at),
+            limit=1_000,
+        )
+        bench.model.asked = max(bench.model.asked, as_of.recorded_at)
+        same = {key for key, fact in believed.items() if fact.content == query}
+        assert {hit.fact_id: hit.fact for hit in found} == {
+            key: fact for key, fact in believed.items() if key in same
+        }
+
+
 def check_get(bench: Bench, fact_id: str) -> None:
     """Check what is believed of one fact now."""
     expected = bench.seen_now(fact_id)

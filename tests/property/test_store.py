@@ -8,6 +8,7 @@ answers given before are what they were.
 
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -42,6 +43,9 @@ EXAMPLES_SQLITE = 1 / 6
 EXAMPLES_POSTGRESQL = 1 / 10
 """How many of the profile's examples are run on a database."""
 
+SEARCHED: dict[str, Any] = {"embedder": "none", "upkeep": False}
+"""By words alone, so that what is found has to share one."""
+
 STEPS_MAX = 20
 """Enough to write, change, roll back, undo and redo one fact, and to rebuild between."""
 
@@ -55,6 +59,7 @@ questions = st.sampled_from(
         "diff",
         "modified",
         "blame",
+        "search",
         "get",
         "list",
         "list",
@@ -136,6 +141,10 @@ class StoreMachine(WritingMachine):
                 valid_at = at if about is None else about
                 as_of = AsOf(recorded_at=at, valid_at=valid_at)
                 reads.check_blame(self.bench, subject, as_of)
+            case "search":
+                at = min(first, self.bench.latest)
+                as_of = AsOf(recorded_at=at, valid_at=at if about is None else about)
+                reads.check_search(self.bench, subject, as_of)
             case "get":
                 reads.check_get(self.bench, self.picked(pick))
             case "list":
@@ -177,7 +186,7 @@ class StoreMachine(WritingMachine):
         """Ask one of the other questions, each in its turn, of the busier subject."""
         subject, last, now = SUBJECTS[0], self.model.last, self.model.now
         earlier = self.recorded((self.steps, 0))
-        match self.steps % 5:
+        match self.steps % 6:
             # An answer about now binds what is recorded next, so it is not always asked.
             case 0:
                 self.bench.ask(subject, now, now)
@@ -188,6 +197,9 @@ class StoreMachine(WritingMachine):
                 reads.check_diff(self.bench, subject, (earlier, last), now)
             case 3:
                 reads.check_get(self.bench, self.picked(self.steps))
+            case 4:
+                as_of = AsOf(recorded_at=last, valid_at=now)
+                reads.check_search(self.bench, subject, as_of)
             case _:
                 self.list_on(subject, 1)
 
@@ -213,6 +225,7 @@ def test_a_store_in_memory_answers_as_the_oracle_does(tmp_path: Path) -> None:
 
     def fresh() -> Settings:
         return Settings(
+            **SEARCHED,
             database_url="memory://",
             vault_url=f"sqlite:///{tmp_path / 'vault.db'}",
             key_file=tmp_path / "key",
@@ -229,6 +242,7 @@ def test_a_store_in_a_directory_answers_as_the_oracle_does(tmp_path: Path) -> No
     # all that an example does, and this shows that ledgers do not see each other.
     def fresh() -> Settings:
         return Settings(
+            **SEARCHED,
             database_url=f"sqlite:///{tmp_path / 'store' / 'ledger.db'}",
             ledger=f"ledger-{next(numbers)}",
         )
@@ -246,6 +260,7 @@ def test_a_store_on_postgresql_answers_as_the_oracle_does(
 
     def fresh() -> Settings:
         return Settings(
+            **SEARCHED,
             database_url=postgres_database,
             key_file=tmp_path / "key",
             archive_url=str(tmp_path / "archive"),

@@ -7,6 +7,9 @@ topic, and the old file stays as something that must still be read.
 """
 
 from muniment.domain.events import (
+    AccessRecorded,
+    ApiKeyIssued,
+    ApiKeyRevoked,
     Content,
     ErasureDeferred,
     Event,
@@ -19,9 +22,14 @@ from muniment.domain.events import (
     FactRetired,
     FactRevised,
     FactRolledBack,
+    GlassBroken,
+    GlassReviewed,
     HoldPlaced,
     HoldReleased,
+    Inquiry,
+    KeyHolder,
     RedactionDeferred,
+    RequestAnswered,
     RetireCause,
     RevisionCause,
     Status,
@@ -116,4 +124,51 @@ EXAMPLES: dict[str, list[Event]] = {
         SubjectDisclosed(disclosure_id="copy-1", form="evidence", matter="Case 7, 关于")
     ],
     "subject.erased.v1": [SubjectErased()],
+    "access.recorded.v1": [
+        AccessRecorded(
+            verb="get_memory_as_of",
+            standing="compliance_officer",
+            count=1,
+            glass_broken=False,
+            inquiry=Inquiry(
+                reason="核查投诉 2026-17",
+                matter="case 4711",
+                query={"timestamp": "2026-03-01T00:00:00.000000Z"},
+                returned=(("f-1", 2), ("f-1", 3)),
+            ),
+        ),
+        AccessRecorded(
+            verb="search",
+            standing="on_call",
+            count=0,
+            glass_broken=True,
+            inquiry=Inquiry(reason="incident 12", matter=None, query={}, returned=()),
+        ),
+    ],
+    "access.glass_broken.v1": [GlassBroken(access_id="a-1")],
+    "access.glass_reviewed.v1": [GlassReviewed(note="它是必要的, incident 12")],
+    "api_key.issued.v1": [
+        ApiKeyIssued(
+            digest="ab" * 32,
+            verbs=("get_all", "search"),
+            expires_at=APRIL,
+            holder=KeyHolder(
+                id="agent-1",
+                kind="agent",
+                roles=("auditor",),
+                memberships=("lead_of:工程",),
+                user_id="u-1",
+            ),
+        ),
+        ApiKeyIssued(
+            digest="cd" * 32,
+            verbs=None,
+            expires_at=None,
+            holder=KeyHolder(
+                id="u-1", kind="person", roles=(), memberships=(), user_id=None
+            ),
+        ),
+    ],
+    "api_key.revoked.v1": [ApiKeyRevoked(ends_at=APRIL)],
+    "subject.request_answered.v1": [RequestAnswered()],
 }

@@ -2,19 +2,24 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Self, TypeAlias
 
 from muniment.api import answers, certificates
 
 
 if TYPE_CHECKING:
+    from muniment import Difference, Progress
+    from muniment.api.accesses import AccessLog, EmergencyAccess
+    from muniment.api.credentials import ApiKey, IssuedKey
     from muniment.api.custody import Hold, Verification
+    from muniment.api.found import SearchHits
     from muniment.api.giving import Evidence
     from muniment.api.importing import Imported
     from muniment.api.loading import Loaded
     from muniment.api.retaining import Retirement
     from muniment.archive.archiver import ArchivePlan
     from muniment.archive.query import Rows
+    from muniment.domain.access import Principal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,12 +195,66 @@ class FromArchive:
     signed: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Indexed:
+    """
+    How far the index of current facts is.
+
+    Attributes:
+        applied: Of so many *events*.
+        pending: How many versions could not be embedded so far.
+        model: The embedder in use; empty for none, ``None`` where another process has it.
+        problem: What keeps it from going on, or ``None``.
+    """
+
+    applied: int
+    events: int
+    pending: int
+    model: str | None
+    problem: str | None
+
+    @classmethod
+    def of(cls, progress: "Progress") -> Self:
+        problem = progress.stopped or progress.waiting
+        generation = progress.generation
+        return cls(
+            applied=progress.reached,
+            events=progress.head,
+            pending=progress.pending,
+            model=None if generation is None else generation.model,
+            problem=None if problem is None else str(problem),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reconciled:
+    """What the index held otherwise than the ledger says, and whether it was mended."""
+
+    differences: "tuple[Difference, ...]"
+    mended: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Emergencies:
+    """The emergency accesses that wait for a review."""
+
+    emergencies: "tuple[EmergencyAccess, ...]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keys:
+    """Every API key there ever was."""
+
+    keys: "tuple[ApiKey, ...]"
+
+
 Answer: TypeAlias = (
     "answers.Fact | answers.FactHistory | answers.MemoryDiff | answers.MemorySnapshot"
     "| answers.Page | answers.Receipt | answers.RollbackPlan"
     "| certificates.ErasureCertificate | certificates.ErasurePlan | Verification"
-    "| Blamed | Certified | Due | Held | Loaded | Made | Modified | Rebuilt | Retained"
-    "| Rotated | Told"
+    "| AccessLog | Emergencies | IssuedKey | Keys | Principal"
+    "| SearchHits | Blamed | Certified | Due | Held | Indexed | Loaded | Made | Modified"
+    "| Rebuilt | Reconciled | Retained | Rotated | Told"
     "| ArchivePlan | ArchiveRun | Evidence | FromArchive | Imported | Rows"
 )
 """What a command answers, once."""

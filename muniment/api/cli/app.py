@@ -8,6 +8,7 @@ import typer
 
 from muniment.api.cli import (
     archiving,
+    auditing,
     demonstrating,
     erasing,
     giving,
@@ -18,6 +19,8 @@ from muniment.api.cli import (
     proving,
     remembering,
     retention,
+    searching,
+    serving,
 )
 
 
@@ -56,9 +59,15 @@ def _muniment(
     """
 
 
-def _add(panel: str, name: str, function: Callable[..., None], *examples: str) -> None:
+def _add(
+    panel: str,
+    name: str,
+    function: Callable[..., None],
+    *examples: str,
+    group: typer.Typer = app,
+) -> None:
     lines = [f"$ muniment {each}" for each in examples]
-    app.command(
+    group.command(
         name,
         rich_help_panel=panel,
         # Paragraphs of their own: Typer joins the lines of one.
@@ -143,6 +152,14 @@ _add(
     "modified 2026-03-24T00:00:00+08:00 2026-03-25T00:00:00+08:00 --user u-123",
 )
 _add(_ASK, "blame", looking.blame, "blame --user u-123")
+
+_add(
+    _ASK,
+    "search",
+    searching.search,
+    'search "哪种编程语言" --user u-123',
+    'search "deadline" --user u-123 --scope team:eng --as-of 2026-03-25T10:30:00+08:00',
+)
 
 _TAKE_BACK: Final = "Take back"
 _add(
@@ -244,8 +261,97 @@ _add(
 )
 _add(_MOVE, "import", giving.import_, "import u-123.json")
 
+_LOOK: Final = "Look as somebody, and see who looked"
+_audit: Final = typer.Typer(no_args_is_help=True)
+app.add_typer(
+    _audit,
+    name="audit",
+    rich_help_panel=_LOOK,
+    help="Look at another's memory, with a reason that is recorded; show who looked.",
+)
+_add(
+    _LOOK,
+    "as-of",
+    auditing.as_of,
+    "audit as-of 2026-03-25T10:30:00+08:00 --user u-123 --as officer-1 "
+    '--reason "complaint 2026-17"',
+    group=_audit,
+)
+_add(
+    _LOOK,
+    "history",
+    auditing.history,
+    'audit history 01m8nqhdc08zyb7218v6btq1av --as officer-1 --reason "complaint 2026-17"',
+    group=_audit,
+)
+_add(
+    _LOOK,
+    "diff",
+    auditing.diff,
+    "audit diff 2026-03-01T00:00:00+08:00 2026-04-01T00:00:00+08:00 --user u-123 "
+    '--as officer-1 --reason "complaint 2026-17"',
+    group=_audit,
+)
+_add(
+    _LOOK,
+    "log",
+    auditing.log,
+    'audit log --as auditor-1 --role auditor --reason "quarterly review"',
+    group=_audit,
+)
+_add(
+    _LOOK,
+    "emergencies",
+    auditing.emergencies,
+    'audit emergencies --as officer-1 --reason "daily review"',
+    group=_audit,
+)
+_add(
+    _LOOK,
+    "review",
+    auditing.review,
+    'audit review 6c9d6a5bd7f1c0b2a3e4f5061728394a --as officer-1 --reason "it was needed"',
+    group=_audit,
+)
+_add(_LOOK, "whoami", auditing.whoami, "whoami --as officer-1 --role auditor")
+
+_SERVE: Final = "Serve others"
+_keys: Final = typer.Typer(no_args_is_help=True)
+app.add_typer(
+    _keys, name="keys", rich_help_panel=_SERVE, help="Make, list and end API keys."
+)
+_add(
+    _SERVE,
+    "issue",
+    auditing.issue,
+    "keys issue u-123",
+    "keys issue agent-1 --kind agent --user u-123 --verb search --verb remember",
+    "keys issue officer-1 --role compliance_officer",
+    group=_keys,
+)
+_add(_SERVE, "list", auditing.list_, "keys list", group=_keys)
+_add(
+    _SERVE,
+    "roll",
+    auditing.roll,
+    "keys roll 01m8nqhdc08zyb7218v6btq1av --old-ends-at 2026-12-01T00:00:00Z",
+    group=_keys,
+)
+_add(
+    _SERVE, "revoke", auditing.revoke, "keys revoke 01m8nqhdc08zyb7218v6btq1av", group=_keys
+)
+_add(_SERVE, "serve", serving.serve, "serve", "serve --host 127.0.0.1 --port 8321")
+
 _STORE: Final = "The store"
 _add(_STORE, "init", keeping.init, "init", "init --store /srv/memory --ledger acme")
 _add(_STORE, "rebuild", keeping.rebuild, "rebuild", "rebuild --from-archive")
+_add(_STORE, "catch-up", searching.catch_up, "catch-up")
+_add(
+    _STORE,
+    "reindex",
+    searching.reindex,
+    "reindex --embedder local",
+)
+_add(_STORE, "reconcile", searching.reconcile, "reconcile", "reconcile --mend")
 _add(_STORE, "rotate-key", keeping.rotate_key, "rotate-key")
 _add(_STORE, "demo", demonstrating.demo, "demo --store demo-store")

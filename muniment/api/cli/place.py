@@ -58,14 +58,18 @@ class Place:
     def is_for_a_person(self) -> bool:
         return terminal.is_for_a_person(as_json=self.as_json)
 
-    def opened(self) -> "muniment.MemoryStore":
+    def opened(self, **changes: object) -> "muniment.MemoryStore":
         """
         Return the store, open; it is never made by this.
+
+        Args:
+            changes: Settings that are otherwise for this command.
 
         Raises:
             StoreNotFoundError: If there is none.
         """
-        return muniment.MemoryStore.open(self.settings(), create=False)
+        settings = self.settings().model_copy(update=changes)
+        return muniment.MemoryStore.open(settings, create=False)
 
     def created(self, *, clock: "ClockSource | None" = None) -> "muniment.MemoryStore":
         """Return the store, open; made if there is none."""

@@ -8,6 +8,7 @@ import typer
 from muniment.api.cli import terminal
 from muniment.api.cli.answers import Consistency, Head, Inclusion, Signer
 from muniment.api.cli.place import Place
+from muniment.api.cli.schedules import Every, pause_of, repeated
 from muniment.errors import TamperedError
 
 
@@ -73,9 +74,9 @@ def prove(
     """
     Print the proof that an event stands in the ledger, for somebody who has no access.
 
-    It is text in the form of c2sp.org/tlog-proof, with a signed tree head, under 1 KB up
-    to a million events. To check it takes the envelope, the public key and
-    muniment/ledger/proof.py, and nothing else of this store.
+    It is text in the form of c2sp.org/tlog-proof, with a signed tree head: 1.2 KB among a
+    million events, of which 640 bytes are hashes. To check it takes the envelope, the
+    public key and muniment/ledger/proof.py, and nothing else of this store.
     """
     from muniment.api.publishing import envelope_fields  # noqa: PLC0415 - as above
 
@@ -103,7 +104,7 @@ def prove_consistency(
     at.answer_text(Consistency(proof=proof))
 
 
-def tree_head(at: Place, *, publish_to: PublishTo = None) -> None:
+def tree_head(at: Place, *, publish_to: PublishTo = None, every: Every = None) -> None:
     """
     Sign what the ledger holds now: its size and one hash over all of it.
 
@@ -114,11 +115,16 @@ def tree_head(at: Place, *, publish_to: PublishTo = None) -> None:
     from muniment.api.publishing import witness_at  # noqa: PLC0415 - as above
 
     witnesses = [witness_at(each) for each in publish_to or ()]
-    with at.opened() as store:
-        note = store.tree_head()
-        for witness in witnesses:
-            witness.publish(note)
-    at.answer_text(Head(note=note, published_to=tuple(publish_to or ())))
+    pause = pause_of(every)
+
+    def run() -> None:
+        with at.opened() as store:
+            note = store.tree_head()
+            for witness in witnesses:
+                witness.publish(note)
+        at.answer_text(Head(note=note, published_to=tuple(publish_to or ())))
+
+    repeated(run, pause=pause)
 
 
 def public_key(at: Place) -> None:

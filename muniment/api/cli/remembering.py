@@ -52,6 +52,14 @@ class Said:
         str | None,
         typer.Option(metavar="NAME", help="What it came from.", rich_help_panel=_SAID),
     ] = None
+    status: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="active, or unverified while nobody has vouched for it.",
+            rich_help_panel=_SAID,
+        ),
+    ] = None
     confidence: Annotated[
         float | None, typer.Option(help="0 to 1.", rich_help_panel=_SAID)
     ] = None
@@ -94,6 +102,7 @@ class Said:
             "valid_from": self.valid_from,
             "valid_to": self.valid_to,
             "source": self.source,
+            "status": self.status,
             "confidence": self.confidence,
             "importance": self.importance,
             "core": self.core,
@@ -108,6 +117,16 @@ ExpectedVersion = Annotated[
     int | None,
     typer.Option(
         metavar="N", help="Only if nothing it believes changed after this version."
+    ),
+]
+
+Clear = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="FIELD",
+        help="It has no category, attribute, expires-at, entities or metadata any more; "
+        "may be repeated.",
+        rich_help_panel=_SAID,
     ),
 ]
 
@@ -142,7 +161,9 @@ def update(
     author: Author,
     at: Place,
     content: NewContent = None,
+    *,
     expected_version: ExpectedVersion = None,
+    clear: Clear = None,
 ) -> None:
     """
     Say that the world changed: from then on a fact says something else.
@@ -155,6 +176,7 @@ def update(
             fact_id,
             content=content,
             expected_version=expected_version,
+            clear=_names(clear),
             **fields,
             **author.by,
         )
@@ -167,7 +189,9 @@ def correct(
     author: Author,
     at: Place,
     content: NewContent = None,
+    *,
     expected_version: ExpectedVersion = None,
+    clear: Clear = None,
 ) -> None:
     """
     Say that we were wrong: for its whole period a fact says something else.
@@ -180,6 +204,7 @@ def correct(
             fact_id,
             content=content,
             expected_version=expected_version,
+            clear=_names(clear),
             **fields,
             **author.by,
         )
@@ -276,6 +301,11 @@ def restore(
     with at.opened() as store:
         receipt = store.restore(fact_id, expected_version=expected_version, **author.by)
     at.answer(receipt)
+
+
+def _names(fields: list[str] | None) -> tuple[str, ...]:
+    """Return fields as the store names them."""
+    return tuple(each.replace("-", "_") for each in fields or ())
 
 
 def _object(text: str | None) -> Any:  # noqa: ANN401 - the store says what it may be

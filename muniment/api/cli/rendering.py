@@ -5,29 +5,38 @@ from typing import assert_never
 from rich.console import RenderableType
 from rich.text import Text
 
-from muniment.api import answers, certificates, custody
-from muniment.api.cli import archival, custodial, differences, tables
+from muniment.api import answers
+from muniment.api.cli import (
+    accounts,
+    archival,
+    custodial,
+    differences,
+    findings,
+    tables,
+)
 from muniment.api.cli.answers import (
     Answer,
     Blamed,
-    Certified,
-    Due,
-    Held,
+    Indexed,
     Made,
     Modified,
     Rebuilt,
-    Retained,
-    Rotated,
+    Reconciled,
     Told,
 )
 from muniment.api.cli.terminal import visible
+from muniment.api.found import SearchHits
 from muniment.api.loading import Loaded
 
 
 def rendered(answer: Answer) -> RenderableType:  # noqa: C901, PLR0911, PLR0912 - one case each
     """Return *answer* for a terminal."""
+    if isinstance(answer, custodial.KINDS):
+        return custodial.rendered(answer)
     if isinstance(answer, archival.KINDS):
         return archival.rendered(answer)
+    if isinstance(answer, accounts.Account):
+        return accounts.rendered(answer)
     match answer:
         case answers.Fact():
             return tables.facts([answer])
@@ -43,6 +52,12 @@ def rendered(answer: Answer) -> RenderableType:  # noqa: C901, PLR0911, PLR0912 
             return differences.receipt(answer)
         case answers.RollbackPlan():
             return differences.plan(answer)
+        case SearchHits():
+            return findings.hits(answer)
+        case Indexed():
+            return findings.indexed(answer)
+        case Reconciled():
+            return findings.reconciled(answer)
         case Blamed():
             return tables.blame(answer.blame)
         case Modified():
@@ -53,17 +68,6 @@ def rendered(answer: Answer) -> RenderableType:  # noqa: C901, PLR0911, PLR0912 
             return Text(f"folded anew: {answer.beliefs:,} beliefs", "green")
         case Loaded():
             return Text(_loaded(answer), "green")
-        case (
-            custody.Verification()
-            | certificates.ErasurePlan()
-            | certificates.ErasureCertificate()
-            | Certified()
-            | Due()
-            | Held()
-            | Retained()
-            | Rotated()
-        ):
-            return custodial.rendered(answer)
         case Told():
             return Text("\n".join(["Go on asking:", *(f"  {e}" for e in answer.try_next)]))
         case _:

@@ -1,6 +1,5 @@
 """The command that forgets by rule, once or on a schedule."""
 
-import threading
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,6 +11,7 @@ from muniment.api.cli.answers import Due, Retained
 from muniment.api.cli.erasing import Yes
 from muniment.api.cli.options import Author, Whose
 from muniment.api.cli.place import Place
+from muniment.api.cli.schedules import Every, pause_of, repeated
 
 
 if TYPE_CHECKING:
@@ -102,13 +102,7 @@ def retain(
     plan: Annotated[
         bool, typer.Option("--plan", help="Show what would be retired, and write nothing.")
     ] = False,
-    every: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DURATION",
-            help="Again and again, so long after each run, until interrupted; such as 1h.",
-        ),
-    ] = None,
+    every: Every = None,
     yes: Yes = False,
 ) -> None:
     """
@@ -120,11 +114,9 @@ def retain(
 
     What would be retired is shown first, then you are asked.
     """
-    from muniment.api.rules import seconds  # noqa: PLC0415 - slow, and not for --help
-
     named = rule.named
     scope = whose.scope if whose.named else None
-    pause = None if every is None else seconds(every, field="--every")
+    pause = pause_of(every)
     if not (plan or yes or at.can_ask):
         raise typer.TyperException(
             "retention asks before it writes, and nobody can be asked here: look at "
@@ -138,11 +130,7 @@ def retain(
             return
         if not yes:
             _ask(due, every)
-    _run(at, named, scope, author)
-    while pause is not None:
-        # Closed meanwhile, so that an upgrade or a rotated key is met by the next run.
-        threading.Event().wait(pause)
-        _run(at, named, scope, author)
+    repeated(lambda: _run(at, named, scope, author), pause=pause)
 
 
 def _ask(due: Due, every: str | None) -> None:

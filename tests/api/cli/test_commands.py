@@ -305,3 +305,13 @@ def test_an_idempotency_key_writes_once(cli: CommandLine) -> None:
         4,
         "IdempotencyConflictError",
     )
+
+
+def test_a_field_is_cleared_by_its_name_as_an_option(cli: CommandLine) -> None:
+    said = ("--category", "drink", "--expires-at", "2099-01-01T00:00:00Z")
+    fact_id = cli.ask("remember", "tea", "--user", "u-1", *said)["fact_id"]
+
+    fact = cli.ask("update", fact_id, "--clear", "category", "--clear", "expires-at")
+
+    assert (fact["content"], fact["category"], fact["expires_at"]) == ("tea", None, None)
+    assert cli.fails("correct", fact_id, "--clear", "content")[0] == 2

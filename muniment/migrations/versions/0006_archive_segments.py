@@ -4,8 +4,8 @@ import sqlalchemy as sa
 from alembic import op
 
 
-revision = "0003"
-down_revision = "0002"
+revision = "0006"
+down_revision = "0005"
 branch_labels = None
 depends_on = None
 
@@ -25,3 +25,14 @@ def upgrade() -> None:
         sa.Column("manifest_sha256", sa.Text, nullable=False),
         sqlite_with_rowid=False,
     )
+    if op.get_bind().dialect.name != "sqlite":
+        # As every table that has a ledger, since revision 0005.
+        op.execute("ALTER TABLE archive_segment ENABLE ROW LEVEL SECURITY")
+        op.execute("ALTER TABLE archive_segment FORCE ROW LEVEL SECURITY")
+        op.execute(
+            f"CREATE POLICY of_ledger ON archive_segment USING ({_OURS}) "
+            f"WITH CHECK ({_OURS})"
+        )
+
+
+_OURS = "ledger = (SELECT nullif(current_setting('muniment.ledger', true), ''))"

@@ -1,0 +1,321 @@
+"""
+The same verbs for a principal, guarded in this one place.
+
+What a call does to whose memory is looked up in `muniment.domain.access`; what is not in
+that table is refused. A look at another's memory, or at the past, is recorded before it
+is answered: where it cannot be recorded there is no answer.
+"""
+
+import functools
+import inspect
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from muniment.api import inputs
+from muniment.api.accesses import AccessLog, AccessRecords, Look
+from muniment.api.answers import Fact, RollbackPlan
+from muniment.api.custody import CustodialStore
+from muniment.api.searching import scopes_of
+from muniment.api.sensitivity import is_careful, unrestricted
+from muniment.domain.access import (
+    VERBS,
+    Grant,
+    Kind,
+    Named,
+    Principal,
+    Right,
+    Verb,
+    act_of,
+    can_see,
+    checked_reason,
+    right_to,
+)
+from muniment.domain.events import HoldPlaced
+from muniment.domain.scope import Scope
+from muniment.errors import (
+    AccessDeniedError,
+    ForeignTenantError,
+    ImpersonationError,
+    InvalidValueError,
+    OutOfReachError,
+    UnguardedVerbError,
+    UnknownFactError,
+    UnknownTransactionError,
+)
+from muniment.ledger.records import FACT, SUBJECT
+
+
+class ActingStore:
+    """
+    A store as one principal may use it: the verbs of `MemoryStore`, each guarded.
+
+    Reading verbs take three fields more: ``reason``, which a look at another's memory or
+    at the past needs; ``matter``, the case it is for; ``break_glass=True``, with which
+    somebody on call looks once without a role that allows it. Writing verbs record the
+    principal as the actor.
+
+    Attributes:
+        principal: Who asks.
+
+    Raises:
+        OutOfReachError: By any verb, if nothing of the memory is within reach.
+        AccessDeniedError: By any verb, if it is, and this may not be done to it.
+        ReasonRequiredError: By any verb that needs a reason.
+        UnknownFactError: By a verb that names a fact, also if it is out of reach.
+    """
+
+    __slots__ = ("_store", "_verbs", "principal")
+
+    def __init__(
+        self, store: CustodialStore, principal: Principal, *, verbs: Sequence[str] | None
+    ) -> None:
+        if not isinstance(principal, Principal):
+            raise InvalidValueError("principal", principal, "a Principal")
+        if principal.tenant not in (None, store._ledger.name):  # noqa: SLF001 - one facade
+            raise ForeignTenantError(principal.id, str(principal.tenant))
+        self._store = store
+        self._verbs = None if verbs is None else frozenset(verbs)
+        self.principal = principal
+
+    def whoami(self) -> Principal:
+        """Return who asks."""
+        return self.principal
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - as the verb has it
+        found = None if name[:1] == "_" else inspect.getattr_static(self._store, name, None)
+        if found is None:
+            raise AttributeError(f"a store has no verb {name!r}")
+        if name not in VERBS:
+            raise UnguardedVerbError(name)
+        if isinstance(found, property):
+            return self._called(name, lambda: getattr(self._store, name))
+        method: Callable[..., object] = getattr(self._store, name)
+        return functools.wraps(method)(functools.partial(self._called, name, method))
+
+    def __dir__(self) -> list[str]:
+        return sorted((*object.__dir__(self), *VERBS))
+
+    def __repr__(self) -> str:
+        return f"<ActingStore for {self.principal.id!r} on {self._store!r}>"
+
+    def _called(
+        self, name: str, method: Callable[..., object], *args: object, **fields: object
+    ) -> object:
+        if self._verbs is not None and name not in self._verbs:
+            raise AccessDeniedError(
+                self.principal.id, name, "anything: its key is not for it"
+            )
+        if fields.get("scopes") is not None:
+            # Read once: what is asked about is what was looked at here.
+            fields["scopes"] = scopes_of(None, None, fields["scopes"])  # type: ignore[arg-type]
+        arguments = _by_name(method, args, fields)
+        rights = [
+            (scope, self._right(name, arguments, scope))
+            for scope in self._whose(VERBS[name], arguments)
+        ]
+        if VERBS[name].writes:
+            self._check_write(name, arguments, rights)
+            signed = self._signed(name, fields, rights[0][1])
+            answer = method(*args, **signed)
+            # What somebody has just said is not kept from them; what was there is.
+            is_own = isinstance(answer, Fact) or not is_careful(rights)
+            return answer if is_own else unrestricted(answer)
+        for each in _INQUIRY:
+            fields.pop(each, None)
+        return self._read(name, lambda: method(*args, **fields), arguments, rights)
+
+    def _read(
+        self,
+        name: str,
+        answered: Callable[[], object],
+        arguments: Mapping[str, object],
+        rights: Sequence[tuple[Scope | None, Right]],
+    ) -> object:
+        looks = [
+            self._look(name, scope, right, arguments)
+            for scope, right in rights
+            if right.grant is not Grant.FREE
+        ]
+        answer = answered()
+        if is_careful(rights):
+            answer = unrestricted(answer)
+        for look in looks:
+            AccessRecords(self._store._ledger).record(look, answer)  # noqa: SLF001
+        return self._in_time(answer, rights) if name == "access_log" else answer
+
+    def _right(
+        self, name: str, arguments: Mapping[str, object], scope: Scope | None
+    ) -> Right:
+        """Return what allows a call, or refuse it in the way that says the least."""
+        right = right_to(act_of(name, arguments), self.principal, scope)
+        if right is not None and (
+            right.grant is not Grant.BREAK_GLASS or arguments.get("break_glass") is True
+        ):
+            return right
+        if scope is None or can_see(self.principal, scope):
+            raise AccessDeniedError(self.principal.id, name, _named(scope))
+        _refuse_unseen(VERBS[name], arguments)
+        raise OutOfReachError(self.principal.id, str(scope))
+
+    def _look(
+        self, name: str, scope: Scope | None, right: Right, arguments: Mapping[str, Any]
+    ) -> Look:
+        reason = checked_reason(arguments.get("reason"), f"{name} of {_named(scope)}")
+        inputs.reason_or_none(reason)
+        return Look(
+            principal=self.principal,
+            verb=name,
+            scope=scope,
+            right=right,
+            reason=reason,
+            matter=inputs.name_or_none("matter", arguments.get("matter")),
+            arguments={key: arguments[key] for key in arguments if key not in _INQUIRY},
+        )
+
+    def _check_write(
+        self,
+        name: str,
+        arguments: Mapping[str, Any],
+        rights: Sequence[tuple[Scope | None, Right]],
+    ) -> None:
+        """Refuse a write without its reason, to what cannot be seen, or of more rights."""
+        for scope, right in rights:
+            if right.grant is not Grant.FREE:
+                checked_reason(arguments.get("reason"), f"{name} of {_named(scope)}")
+        if is_careful(rights):
+            for field in ("fact_id", "into"):
+                if isinstance(arguments.get(field), str):
+                    unrestricted(self._store.get_fact_history(arguments[field]))
+        holder = arguments.get("principal")
+        if isinstance(holder, Principal) and not set(holder.roles) <= set(
+            self.principal.roles
+        ):
+            whose = f"a key for {', '.join(holder.roles)}"
+            raise AccessDeniedError(self.principal.id, name, whose)
+
+    def _signed(
+        self, name: str, fields: Mapping[str, object], right: Right
+    ) -> dict[str, object]:
+        """Return the fields of a write with who does it, which no argument says."""
+        signed, who = dict(fields), self.principal
+        field = "by_actor" if name == "rollback_where" else "actor"
+        for each in (field, "issued_by"):
+            if signed.pop(each, None) not in (None, who.id):
+                raise ImpersonationError(who.id, each, fields[each])
+        signed[field] = who.id
+        if field == "actor" and right.standing in who.roles:
+            signed.setdefault("trigger", right.standing)
+        if who.kind is Kind.AGENT and name in ("remember", "update", "correct"):
+            signed.setdefault("source", f"agent:{who.id}")
+        if signed.get("idempotency_key") is not None:
+            # One principal never meets, nor learns of, the keys of another.
+            own = f"{len(who.id)}:{who.id}:{signed['idempotency_key']}"
+            signed["idempotency_key"] = own
+        return signed
+
+    def _whose(self, verb: Verb, arguments: Mapping[str, Any]) -> Sequence[Scope | None]:
+        """Return whose memory a call is about."""
+        user_id, scope = arguments.get("user_id"), arguments.get("scope")
+        is_named = user_id is not None or scope is not None
+        match verb.named:
+            case Named.NOTHING:
+                return [None]
+            case Named.SCOPE_OR_ALL if not is_named:
+                return [None]
+            case Named.FACT:
+                return [self._of_fact(arguments.get("fact_id"))]
+            case Named.FACT_OR_SCOPE if arguments.get("fact_id") is not None:
+                found = self._of_fact(arguments["fact_id"])
+                return [found, inputs.scope_of(user_id, scope)] if is_named else [found]
+            case Named.TRANSACTION:
+                return [self._of_transaction(arguments.get("tx_id"))]
+            case Named.PLAN:
+                plan = arguments.get("plan")
+                if not isinstance(plan, RollbackPlan):
+                    raise InvalidValueError("plan", plan, "a plan from plan_rollback")
+                return [plan.scope]
+            case Named.SCOPES if arguments.get("scopes") is not None:
+                return scopes_of(user_id, scope, arguments["scopes"])
+            case _:
+                return [inputs.scope_of(user_id, scope)]
+
+    def _of_fact(self, fact_id: object) -> Scope:
+        named = inputs.name("fact_id", fact_id)
+        ledger = self._store._ledger  # noqa: SLF001 - as above
+        stamped = ledger.recorder.read_stream(FACT + named)
+        subject = ledger.vault.subject(stamped[0].sealed.subject_ref) if stamped else None
+        if subject is None:
+            raise UnknownFactError(named)
+        return subject.scope
+
+    def _of_transaction(self, tx_id: object) -> Scope | None:
+        number = inputs.count("tx_id", tx_id, least=1, most=2**62)
+        ledger = self._store._ledger  # noqa: SLF001 - as above
+        row = ledger.recorder.transaction(number)
+        subject = ledger.vault.subject(row.subject_ref) if row else None
+        if subject is None:
+            raise UnknownTransactionError(number)
+        return subject.scope
+
+    def _in_time(
+        self, answer: object, rights: Sequence[tuple[Scope | None, Right]]
+    ) -> object:
+        """Return a log without what a legal hold keeps from the person it is about."""
+        assert isinstance(answer, AccessLog), "a log was asked for"
+        ((scope, right),) = rights
+        if scope is None or right.standing != "subject":
+            return answer
+        since = self._held_since(scope)
+        shown = tuple(each for each in answer.items if each.position < since)
+        return replace(answer, items=shown)
+
+    def _held_since(self, scope: Scope) -> float:
+        """Return the position of the first hold in force on a subject."""
+        ledger = self._store._ledger  # noqa: SLF001 - as above
+        subject = ledger.vault.find(scope)
+        if subject is None:
+            return math.inf
+        stamped = ledger.recorder.read_stream(SUBJECT + subject.ref)
+        events = ledger.mapper.opened(stamped, subject)
+        in_force = ledger.subject_state(subject).holds_on(None)
+        return min(
+            (
+                each.position
+                for each in events
+                if isinstance(each.event, HoldPlaced) and each.event.hold_id in in_force
+            ),
+            default=math.inf,
+        )
+
+
+_INQUIRY = ("reason", "matter", "break_glass")
+"""What a reading verb of an acting store takes, and that of the store does not."""
+
+
+def _by_name(
+    method: Callable[..., object], args: Sequence[object], fields: Mapping[str, object]
+) -> dict[str, object]:
+    """Return what a verb was called with, its one positional argument by its name."""
+    if not args:
+        return dict(fields)
+    if len(args) > 1:
+        raise TypeError(f"{method.__name__} takes one positional argument, not {len(args)}")
+    first = next(iter(inspect.signature(method).parameters))
+    return {first: args[0], **fields}
+
+
+def _refuse_unseen(verb: Verb, arguments: Mapping[str, Any]) -> None:
+    """Answer as if what was named by an id were not there at all."""
+    match verb.named:
+        case Named.FACT | Named.FACT_OR_SCOPE if arguments.get("fact_id") is not None:
+            raise UnknownFactError(str(arguments["fact_id"]))
+        case Named.TRANSACTION:
+            raise UnknownTransactionError(arguments.get("tx_id"))
+        case _:
+            pass
+
+
+def _named(scope: Scope | None) -> str:
+    return "the ledger" if scope is None else str(scope)

@@ -1,0 +1,329 @@
+"""What is said of accesses and of API keys, and how it is written and read."""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import groupby
+from typing import Any
+
+from muniment.api.answers import Fact, FactVersion
+from muniment.api.shapes import shaped
+from muniment.domain.access import Grant, Principal, Right
+from muniment.domain.events import (
+    AccessRecorded,
+    GlassBroken,
+    GlassReviewed,
+    Inquiry,
+    Json,
+)
+from muniment.domain.scope import Scope
+from muniment.errors import (
+    AccessDeniedError,
+    GlassAlreadyBrokenError,
+    SubjectErasedError,
+    UnknownGlassError,
+)
+from muniment.instants import moment
+from muniment.ledger import sealing
+from muniment.ledger.ledger import Committed, Ledger
+from muniment.ledger.records import ACCESS, GLASS, Origin, RecordedEvent, StampedEvent
+from muniment.ledger.transaction import Request, Transaction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccessEntry:
+    """
+    One look that was recorded.
+
+    Attributes:
+        access_id: Names it; later ones sort after earlier ones.
+        actor: Who looked; stays readable once the subject is erased.
+        standing: What allowed it: a role, or what they are to the memory.
+        verb: What they called.
+        scope: Whose memory; ``None`` once it is erased, or where there was none.
+        reason: Why; ``None`` once the subject is erased, as the next three.
+        matter: The case it was for.
+        query: The fields of the question.
+        returned: Id and version of every fact in the answer.
+        count: How many facts the answer had.
+        glass_broken: Whether it was an emergency.
+    """
+
+    access_id: str
+    position: int
+    tx_id: int
+    recorded_at: datetime
+    actor: str | None
+    standing: str
+    verb: str
+    scope: Scope | None
+    reason: str | None
+    matter: str | None
+    query: Mapping[str, Json] | None = field(hash=False)
+    returned: tuple[tuple[str, int], ...]
+    count: int
+    glass_broken: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccessLog:
+    """
+    Part of the record of who looked, the last look first.
+
+    Attributes:
+        next_cursor: Gives what was before; ``None`` at the beginning.
+        position: Of the last event that was known.
+    """
+
+    items: tuple[AccessEntry, ...]
+    next_cursor: str | None
+    position: int
+    recorded_at: datetime
+
+    def __iter__(self) -> Iterator[AccessEntry]:
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmergencyAccess:
+    """
+    A look in an emergency that no officer has reviewed.
+
+    Attributes:
+        glass_id: Names it, for the review.
+        access_id: What was recorded of the look itself.
+    """
+
+    glass_id: str
+    access_id: str
+    actor: str | None
+    scope: Scope | None
+    recorded_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """A look that is to be recorded: who, at whose memory, by which right, why, at what."""
+
+    principal: Principal
+    verb: str
+    scope: Scope | None
+    right: Right
+    reason: str
+    matter: str | None
+    arguments: Mapping[str, Any]
+
+    @property
+    def breaks_glass(self) -> bool:
+        return self.right.grant is Grant.BREAK_GLASS
+
+
+@dataclass(frozen=True, slots=True)
+class AccessRecords:
+    """Writes and reads what a ledger says of who looked."""
+
+    ledger: Ledger
+
+    def record(self, look: Look, answer: object) -> Committed:
+        """
+        Record *look*, to which *answer* is to be given; durable once this returns.
+
+        Raises:
+            GlassAlreadyBrokenError: If it is a second emergency before a review.
+        """
+        vault = self.ledger.vault
+        subject = None if look.scope is None else vault.find(look.scope)
+        shown = tuple(dict.fromkeys(_shown(answer)))
+
+        def work(transaction: Transaction) -> None:
+            if subject is not None and transaction.subject.ref != subject.ref:
+                raise SubjectErasedError(str(look.scope))
+            # Recorded time rises from one transaction to the next, so this is its order.
+            access_id = f"{max(0, transaction.recorded_at):016x}"
+            event = AccessRecorded(
+                verb=look.verb,
+                standing=look.right.standing,
+                count=len(dict(shown)),
+                glass_broken=look.breaks_glass,
+                inquiry=Inquiry(
+                    reason=look.reason,
+                    matter=look.matter,
+                    query=self._query(look, known=subject is not None),
+                    returned=shown,
+                ),
+            )
+            transaction.open_stream(ACCESS + access_id, event)
+            if look.breaks_glass:
+                self._break(transaction, look, access_id)
+
+        return self.ledger.transact(
+            Request(
+                action="access",
+                origin=Origin(actor=look.principal.id, trigger=look.right.standing),
+                scope=None if subject is None else look.scope,
+                fact_id=None,
+                body={},
+                work=work,
+                passes_freeze=True,
+                outlasts=True,
+            )
+        )
+
+    def page(self, scope: Scope | None, *, before: str | None, limit: int) -> AccessLog:
+        """Return at most *limit* looks at one memory, or at all, before one of them."""
+        present = self.ledger.present()
+        subject = self.ledger.vault.find(scope) if scope else None
+        stamped: Sequence[StampedEvent] = ()
+        if scope is None or subject is not None:
+            stamped = self.ledger.recorder.read_prefix(
+                ACCESS,
+                before=None if before is None else ACCESS + before,
+                subject_ref=subject.ref if subject else None,
+                limit=limit + 1,
+            )
+        items = tuple(self._entry(each) for each in stamped[:limit])
+        return AccessLog(
+            items=items,
+            next_cursor=items[-1].access_id if len(stamped) > limit else None,
+            position=present.head.position,
+            recorded_at=moment(present.now),
+        )
+
+    def emergencies(self) -> tuple[EmergencyAccess, ...]:
+        """Return the emergency accesses that no officer has reviewed, the latest last."""
+        stamped = self.ledger.recorder.read_prefix(
+            GLASS, before=None, subject_ref=None, limit=_GLASS_MAX
+        )
+        found = []
+        for stream, same in groupby(stamped, key=lambda each: each.sealed.originator_id):
+            last = list(same)[-1]
+            event, actor, scope = self._opened(last)
+            if isinstance(event.event, GlassBroken):
+                found.append(
+                    EmergencyAccess(
+                        glass_id=str(stream).removeprefix(GLASS),
+                        access_id=event.event.access_id,
+                        actor=actor,
+                        scope=scope,
+                        recorded_at=moment(event.recorded_at),
+                    )
+                )
+        return tuple(sorted(found, key=lambda each: each.access_id))
+
+    def review(self, glass_id: str, origin: Origin) -> Committed:
+        """
+        Record that somebody else looked into an emergency access.
+
+        Raises:
+            UnknownGlassError: If there is none that waits for it.
+            AccessDeniedError: If it is the reviewer's own.
+        """
+        stream = GLASS + glass_id
+        stamped = self.ledger.recorder.read_stream(stream)
+        if not stamped:
+            raise UnknownGlassError(glass_id)
+        _, actor, scope = self._opened(stamped[-1])
+        if scope is None and stamped[-1].sealed.subject_ref:
+            raise UnknownGlassError(glass_id)
+        if actor is not None and actor == origin.actor:
+            raise AccessDeniedError(actor, "review_broken_glass", "its own access")
+
+        def work(transaction: Transaction) -> None:
+            if not isinstance(transaction.stream(stream)[-1], GlassBroken):
+                raise UnknownGlassError(glass_id)
+            transaction.add_to(stream, [GlassReviewed(note=origin.reason)])
+
+        return self.ledger.transact(
+            Request(
+                action="review",
+                origin=Origin(actor=origin.actor, idempotency_key=origin.idempotency_key),
+                scope=scope,
+                fact_id=None,
+                body={"glass_id": glass_id, "note": origin.reason},
+                work=work,
+                passes_freeze=True,
+                outlasts=True,
+            )
+        )
+
+    def _break(self, transaction: Transaction, look: Look, access_id: str) -> None:
+        key = sealing.derived(self.ledger.vault.ledger_key, "glass")
+        named = f"{transaction.subject.ref}/{look.principal.id}"
+        stream = GLASS + sealing.tag(key, named.encode()).hex()
+        events = transaction.stream(stream)
+        if events and isinstance(events[-1], GlassBroken):
+            raise GlassAlreadyBrokenError(look.principal.id, str(look.scope))
+        transaction.add_to(stream, [GlassBroken(access_id=access_id)])
+
+    def _query(self, look: Look, *, known: bool) -> Mapping[str, Json]:
+        asked = {
+            name: _plain(value)
+            for name, value in look.arguments.items()
+            if value is not None and name not in ("user_id", "scope")
+        }
+        if not known and look.scope is not None:
+            # Of whom nothing is remembered, no name is kept either: only what finds it.
+            key = sealing.derived(self.ledger.vault.ledger_key, "asked-about")
+            asked["whose"] = sealing.tag(key, str(look.scope).encode()).hex()
+        return asked
+
+    def _entry(self, stamped: StampedEvent) -> AccessEntry:
+        recorded, actor, scope = self._opened(stamped)
+        event = recorded.event
+        assert isinstance(event, AccessRecorded), "its stream holds this kind alone"
+        inquiry = event.inquiry
+        return AccessEntry(
+            access_id=recorded.stream.removeprefix(ACCESS),
+            position=recorded.position,
+            tx_id=recorded.tx_id,
+            recorded_at=moment(recorded.recorded_at),
+            actor=actor,
+            standing=event.standing,
+            verb=event.verb,
+            scope=scope,
+            reason=inquiry.reason if inquiry else None,
+            matter=inquiry.matter if inquiry else None,
+            query=inquiry.query if inquiry else None,
+            returned=inquiry.returned if inquiry else (),
+            count=event.count,
+            glass_broken=event.glass_broken,
+        )
+
+    def _opened(
+        self, stamped: StampedEvent
+    ) -> tuple[RecordedEvent, str | None, Scope | None]:
+        """Return an event, who did it, and to whose memory."""
+        subject = self.ledger.vault.subject(stamped.sealed.subject_ref)
+        (event,) = self.ledger.mapper.opened([stamped], subject)
+        row = self.ledger.recorder.transaction(stamped.tx_id)
+        assert row is not None, "an event belongs to a transaction"
+        actor = self.ledger.mapper.origin(subject, row).actor
+        return event, actor, subject.scope if subject else None
+
+
+_GLASS_MAX = 10_000
+_QUERY_TEXT_MAX = 4_096
+
+
+def _plain(value: object) -> Json:
+    """Return one field of a question as JSON, long texts by their digest."""
+    if isinstance(value, str) and len(value) > _QUERY_TEXT_MAX:
+        return f"sha256:{hashlib.sha256(value.encode(errors='replace')).hexdigest()}"
+    return shaped(value)
+
+
+def _shown(answer: object) -> Iterator[tuple[str, int]]:
+    """Yield id and version of every fact in *answer*, in its order."""
+    match answer:
+        case Fact() | FactVersion():
+            yield answer.fact_id, answer.version
+        case tuple() | list():
+            for each in answer:
+                yield from _shown(each)
+        case _:
+            for name in getattr(answer, "__dataclass_fields__", ()):
+                yield from _shown(getattr(answer, name))

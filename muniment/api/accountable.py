@@ -1,0 +1,175 @@
+"""A store that accounts for who looked, and knows who asks."""
+
+from collections.abc import Sequence
+from typing import Unpack
+
+from muniment.api import inputs
+from muniment.api.access import ActingStore
+from muniment.api.accesses import AccessLog, AccessRecords, EmergencyAccess
+from muniment.api.answers import Receipt
+from muniment.api.archival import ArchivalStore
+from muniment.api.credentials import ApiKey, Credential, Credentials, IssuedKey
+from muniment.api.fields import By
+from muniment.api.transacting import receipt
+from muniment.api.verbs import verb, write_verb
+from muniment.domain.access import Principal
+from muniment.domain.scope import Scope
+from muniment.errors import InvalidValueError
+from muniment.instants import Time
+
+
+LOG_MAX = 1_000
+
+
+class AccountableStore(ArchivalStore):
+    """A store that accounts for who looked, and can be used on behalf of somebody."""
+
+    def acting_as(
+        self, principal: Principal, *, verbs: Sequence[str] | None = None
+    ) -> ActingStore:
+        """
+        Return the same store as *principal* may use it.
+
+        Args:
+            principal: Who asks, as whoever authenticated them says.
+            verbs: These alone, of all they may use.
+
+        Raises:
+            ForeignTenantError: If they belong to another tenant.
+        """
+        return ActingStore(self, principal, verbs=verbs)
+
+    def authenticate(self, api_key: str) -> Credential:
+        """
+        Return whom an API key stands for, and what it may be used for.
+
+        Raises:
+            NotAuthenticatedError: If it opens nothing.
+        """
+        return Credentials(self._ledger).authenticate(api_key)
+
+    @verb
+    def access_log(
+        self,
+        *,
+        user_id: str | None = None,
+        scope: Scope | None = None,
+        limit: int = 100,
+        cursor: str | None = None,
+    ) -> AccessLog:
+        """
+        Return who looked, at one memory or at all, the last look first.
+
+        A person who asks for their own sees nothing that was recorded since a legal hold
+        was placed on it, until it is released.
+
+        Args:
+            user_id: At whose memory; at everybody's if left out.
+            scope: At whose memory.
+            limit: 1 to 1,000.
+            cursor: `AccessLog.next_cursor` of the part before.
+        """
+        named = user_id is not None or scope is not None
+        whose = inputs.scope_of(user_id, scope) if named else None
+        inputs.count("limit", limit, least=1, most=LOG_MAX)
+        before = inputs.name_or_none("cursor", cursor, most=_ID_LENGTH)
+        return AccessRecords(self._ledger).page(whose, before=before, limit=limit)
+
+    @verb
+    def list_broken_glass(self) -> tuple[EmergencyAccess, ...]:
+        """Return the emergency accesses that no officer has reviewed, the latest last."""
+        return AccessRecords(self._ledger).emergencies()
+
+    @write_verb
+    def review_broken_glass(self, glass_id: str, **by: Unpack[By]) -> Receipt:
+        """
+        Record that an emergency access was looked into; then there can be another.
+
+        Args:
+            glass_id: As `list_broken_glass` gives it.
+            by: See `By`; the reason is what came of it.
+
+        Raises:
+            UnknownGlassError: If there is none that waits for it.
+            AccessDeniedError: If it is the reviewer's own.
+        """
+        inputs.name("glass_id", glass_id)
+        return receipt(AccessRecords(self._ledger).review(glass_id, inputs.origin(by)))
+
+    @write_verb
+    def issue_api_key(
+        self,
+        principal: Principal,
+        *,
+        verbs: Sequence[str] | None = None,
+        ends_at: Time | None = None,
+        **by: Unpack[By],
+    ) -> IssuedKey:
+        """
+        Make an API key that stands for *principal*; it is shown this once.
+
+        Args:
+            principal: Whom it stands for.
+            verbs: What it may be used for; all that its principal may do if left out.
+            ends_at: From then on it opens nothing; never if left out.
+            by: See `By`; without an idempotency key, since no second answer could show it.
+        """
+        if not isinstance(principal, Principal):
+            raise InvalidValueError("principal", principal, "a Principal")
+        only = None if verbs is None else inputs.names("verbs", verbs)
+        origin = inputs.origin(_once(by))
+        return Credentials(self._ledger).issue(
+            principal, origin, verbs=only, ends_at=inputs.time_or_none(ends_at)
+        )
+
+    @write_verb
+    def roll_api_key(
+        self, key_id: str, *, old_ends_at: Time | None = None, **by: Unpack[By]
+    ) -> IssuedKey:
+        """
+        Make another key that stands for the same, and end the old one.
+
+        Args:
+            key_id: Of the old one.
+            old_ends_at: When that ends; at once if left out.
+            by: See `By`; without an idempotency key.
+
+        Raises:
+            UnknownApiKeyError: If there is no such key.
+        """
+        inputs.name("key_id", key_id)
+        ends_at = inputs.time_or_none(old_ends_at)
+        origin = inputs.origin(_once(by))
+        return Credentials(self._ledger).roll(key_id, origin, old_ends_at=ends_at)
+
+    @write_verb
+    def revoke_api_key(self, key_id: str, **by: Unpack[By]) -> Receipt:
+        """
+        End an API key; from now on it opens nothing.
+
+        Args:
+            key_id: Names it.
+            by: See `By`.
+
+        Raises:
+            UnknownApiKeyError: If there is no such key.
+        """
+        inputs.name("key_id", key_id)
+        return receipt(Credentials(self._ledger).revoke(key_id, inputs.origin(by)))
+
+    @verb
+    def list_api_keys(self) -> tuple[ApiKey, ...]:
+        """Return every API key there ever was, the last made first; without what opens."""
+        return Credentials(self._ledger).all()
+
+
+_ID_LENGTH = 16
+
+
+def _once(by: By) -> By:
+    """Refuse an idempotency key, for whose second use there would be no answer."""
+    if by.get("idempotency_key") is not None:
+        raise InvalidValueError(
+            "idempotency_key", by["idempotency_key"], "left out: a key is shown once"
+        )
+    return by

@@ -1,0 +1,261 @@
+"""Commands that look as somebody, and show who looked; and the keys of callers."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from muniment.api.cli.answers import Emergencies, Keys
+from muniment.api.cli.options import Author, Whose
+from muniment.api.cli.place import Place
+from muniment.domain.access import Kind, Principal, Role
+
+
+if TYPE_CHECKING:
+    from muniment import ActingStore, MemoryStore
+
+
+_PANEL = "Who asks"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asker:
+    """
+    Who asks, and why.
+
+    Whoever can run this on the store's files has its keys: --as says in whose name it is
+    done, so that it is recorded; it keeps nobody out.
+    """
+
+    as_: Annotated[
+        str | None,
+        typer.Option("--as", metavar="ID", help="In whose name.", rich_help_panel=_PANEL),
+    ] = None
+    role: Annotated[
+        list[Role] | None,
+        typer.Option(
+            help="With this role; compliance_officer if left out. May be repeated.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None
+    api_key: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KEY",
+            envvar="MUNIMENT_API_KEY",
+            help="As whom this API key stands for, instead.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None
+    reason: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="Why; recorded.", rich_help_panel=_PANEL),
+    ] = None
+    matter: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT", help="The case it is for; recorded.", rich_help_panel=_PANEL
+        ),
+    ] = None
+
+    def acting(self, store: "MemoryStore") -> "ActingStore":
+        """
+        Return *store* as who asks may use it.
+
+        Raises:
+            TyperException: If nobody is named.
+            NotAuthenticatedError: If the API key opens nothing.
+        """
+        if self.as_ is not None:
+            roles = tuple(self.role or (Role.COMPLIANCE_OFFICER,))
+            return store.acting_as(Principal(id=self.as_, roles=roles))
+        if self.api_key is None:
+            raise typer.TyperException("say in whose name with --as ID, or use --api-key")
+        credential = store.authenticate(self.api_key)
+        return store.acting_as(credential.principal, verbs=credential.verbs)
+
+    @property
+    def why(self) -> dict[str, str]:
+        """The fields given, by the names of an acting store."""
+        given = {"reason": self.reason, "matter": self.matter}
+        return {name: value for name, value in given.items() if value is not None}
+
+
+def as_of(
+    when: Annotated[str, typer.Argument(metavar="TIME", help="What was known then.")],
+    whose: Whose,
+    asker: Asker,
+    at: Place,
+    valid_at: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="About this time; TIME itself if left out."),
+    ] = None,
+) -> None:
+    """Show what was believed of somebody at a moment; recorded before it is shown."""
+    with at.opened() as store:
+        found = asker.acting(store).get_memory_as_of(
+            timestamp=when, scope=whose.scope, valid_at=valid_at, **asker.why
+        )
+    at.answer(found)
+
+
+def history(
+    fact_id: Annotated[str, typer.Argument(metavar="FACT", help="The id of a fact.")],
+    asker: Asker,
+    at: Place,
+) -> None:
+    """Show every version of a fact; recorded before it is shown."""
+    with at.opened() as store:
+        found = asker.acting(store).get_fact_history(fact_id, **asker.why)
+    at.answer(found)
+
+
+def diff(
+    first: Annotated[str, typer.Argument(metavar="TIME_A", help="The first side.")],
+    second: Annotated[str, typer.Argument(metavar="TIME_B", help="The second side.")],
+    whose: Whose,
+    asker: Asker,
+    at: Place,
+) -> None:
+    """Show what differs between two moments; recorded before it is shown."""
+    with at.opened() as store:
+        found = asker.acting(store).diff_memory(
+            time_a=first, time_b=second, scope=whose.scope, **asker.why
+        )
+    at.answer(found)
+
+
+def log(
+    whose: Whose,
+    asker: Asker,
+    at: Place,
+    limit: Annotated[int, typer.Option(help="At most so many, 1 to 1,000.")] = 100,
+    cursor: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="Where the part before ended; see next_cursor."),
+    ] = None,
+) -> None:
+    """
+    Show who looked at a memory, or at all of them, the last look first.
+
+    Looking at this is recorded, too, unless somebody looks at their own.
+    """
+    scope = whose.scope if whose.named else None
+    with at.opened() as store:
+        found = asker.acting(store).access_log(
+            scope=scope, limit=limit, cursor=cursor, **asker.why
+        )
+    at.answer(found)
+
+
+def emergencies(asker: Asker, at: Place) -> None:
+    """List the emergency accesses that no officer has reviewed."""
+    with at.opened() as store:
+        found = asker.acting(store).list_broken_glass(**asker.why)
+    at.answer(Emergencies(emergencies=found))
+
+
+def review(
+    glass_id: Annotated[str, typer.Argument(metavar="ID", help="As emergencies lists it.")],
+    asker: Asker,
+    at: Place,
+) -> None:
+    """Record that an emergency access was looked into; --reason says what came of it."""
+    with at.opened() as store:
+        receipt = asker.acting(store).review_broken_glass(glass_id, reason=asker.reason)
+    at.answer(receipt)
+
+
+def whoami(asker: Asker, at: Place) -> None:
+    """Show who asks: what --as and --role say, or whom an API key stands for."""
+    with at.opened() as store:
+        found = asker.acting(store).whoami()
+    at.answer(found)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holder:
+    """What the holder of a key is, and what the key is for."""
+
+    kind: Annotated[Kind, typer.Option(help="What they are.")] = Kind.PERSON
+    user: Annotated[
+        str | None,
+        typer.Option(metavar="ID", help="The user an agent works for."),
+    ] = None
+    role: Annotated[
+        list[Role] | None, typer.Option(help="A role of theirs. May be repeated.")
+    ] = None
+    member_of: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TEAM", help="A team they read. May be repeated."),
+    ] = None
+    lead_of: Annotated[
+        list[str] | None,
+        typer.Option(metavar="TEAM", help="A team they write. May be repeated."),
+    ] = None
+    verb: Annotated[
+        list[str] | None,
+        typer.Option(metavar="VERB", help="For this verb alone. May be repeated."),
+    ] = None
+
+    def named(self, principal: str) -> Principal:
+        """Return the principal of that id."""
+        teams = [f"member_of:{each}" for each in self.member_of or ()]
+        teams += [f"lead_of:{each}" for each in self.lead_of or ()]
+        return Principal(
+            id=principal,
+            kind=self.kind,
+            roles=tuple(self.role or ()),
+            memberships=tuple(teams),
+            user_id=self.user,
+        )
+
+
+def issue(
+    principal: Annotated[str, typer.Argument(metavar="ID", help="Whom it stands for.")],
+    holder: Holder,
+    author: Author,
+    at: Place,
+    ends_at: Annotated[
+        str | None, typer.Option(metavar="TIME", help="When it ends; never if left out.")
+    ] = None,
+) -> None:
+    """Make an API key, and show it this once."""
+    stands_for = holder.named(principal)
+    with at.opened() as store:
+        issued = store.issue_api_key(
+            stands_for, verbs=holder.verb or None, ends_at=ends_at, **author.by
+        )
+    at.answer(issued)
+
+
+KeyId = Annotated[str, typer.Argument(metavar="KEY", help="The id of a key.")]
+
+
+def roll(
+    key_id: KeyId,
+    author: Author,
+    at: Place,
+    old_ends_at: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="When the old one ends; now if left out."),
+    ] = None,
+) -> None:
+    """Make another API key for the same principal, and end the old one."""
+    with at.opened() as store:
+        issued = store.roll_api_key(key_id, old_ends_at=old_ends_at, **author.by)
+    at.answer(issued)
+
+
+def revoke(key_id: KeyId, author: Author, at: Place) -> None:
+    """End an API key: from now on it opens nothing."""
+    with at.opened() as store:
+        receipt = store.revoke_api_key(key_id, **author.by)
+    at.answer(receipt)
+
+
+def list_(at: Place) -> None:
+    """List every API key there ever was; without what opens."""
+    with at.opened() as store:
+        found = store.list_api_keys()
+    at.answer(Keys(keys=found))

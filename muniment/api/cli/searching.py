@@ -1,0 +1,231 @@
+"""Commands that find facts, and keep the index they are found by."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import typer
+
+from muniment.api.cli import exits, terminal
+from muniment.api.cli.answers import Indexed, Reconciled
+from muniment.api.cli.options import Whose
+from muniment.api.cli.place import Place
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Narrowing:
+    """What a search is narrowed by, and widened with: see `muniment.api.searching`."""
+
+    scope: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SCOPE",
+            help="Also this memory, such as team:eng. May be repeated.",
+            rich_help_panel="Whose",
+        ),
+    ] = None
+    category: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Only of this category. May be repeated.",
+            rich_help_panel="Narrowing",
+        ),
+    ] = None
+    attribute: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Only of this attribute. May be repeated.",
+            rich_help_panel="Narrowing",
+        ),
+    ] = None
+    source: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Only from this source. May be repeated.",
+            rich_help_panel="Narrowing",
+        ),
+    ] = None
+    status: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Only of this status; active if left out. May be repeated.",
+            rich_help_panel="Narrowing",
+        ),
+    ] = None
+    since: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Only what holds from then or later.",
+            rich_help_panel="Narrowing",
+        ),
+    ] = None
+    until: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Only what holds from before then.",
+            rich_help_panel="Narrowing",
+        ),
+    ] = None
+    min_confidence: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Only if at least that sure, 0 to 1.",
+            rich_help_panel="Narrowing",
+        ),
+    ] = None
+    recent_turn: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TEXT",
+            help="What was said just before, oldest first. May be repeated.",
+            rich_help_panel="Narrowing",
+        ),
+    ] = None
+    min_position: Annotated[
+        int | None,
+        typer.Option(
+            metavar="POSITION",
+            help="What must be known at least; all that is recorded if left out.",
+            rich_help_panel="Narrowing",
+        ),
+    ] = None
+
+    @property
+    def given(self) -> Any:  # noqa: ANN401 - fields of a TypedDict
+        """The fields given, by the names of the store."""
+        named = {
+            "category": self.category,
+            "attribute": self.attribute,
+            "source": self.source,
+            "status": self.status,
+            "since": self.since,
+            "until": self.until,
+            "recent_turns": self.recent_turn,
+            "min_position": self.min_position,
+        }
+        return {name: value for name, value in named.items() if value is not None}
+
+
+def search(
+    query: Annotated[
+        str, typer.Argument(metavar="QUERY", help="Words, a question, or a fact's id.")
+    ],
+    whose: Whose,
+    narrowing: Narrowing,
+    at: Place,
+    *,
+    as_of: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="What was known then; now if left out."),
+    ] = None,
+    valid_at: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="About this time; may lie ahead."),
+    ] = None,
+    limit: Annotated[int, typer.Option(help="At most so many, 1 to 1,000.")] = 10,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Say where each leg puts each fact.")
+    ] = False,
+) -> None:
+    """
+    Find what answers a question, by words and by meaning, best first.
+
+    What is retired, ended or expired is not found. As of a time before, the answer is
+    the one that was given then, by the embedding model of then.
+
+    What could not be served is said on standard error, and in the answer as unserved:
+    without an embedder, for example, facts are found by their words alone.
+    """
+    only_scopes = whose.named == 0 and narrowing.scope
+    # A command ends at once: it is not the one to keep the index.
+    with at.opened(upkeep=False) as store:
+        hits = store.search(
+            query,
+            scope=None if only_scopes else whose.scope,
+            scopes=narrowing.scope,
+            limit=limit,
+            as_of=as_of,
+            valid_at=valid_at,
+            min_confidence=narrowing.min_confidence,
+            explain=explain,
+            **narrowing.given,
+        )
+    at.answer(hits)
+    for leg, why in hits.unserved.items():
+        terminal.note(f"not served: {leg}, {why}{_way_out(why)}")
+
+
+def catch_up(at: Place) -> None:
+    """
+    Embed and index what was recorded since, in this process.
+
+    A store that is open in an agent does so by itself. Interrupt it whenever you like:
+    what was embedded stays.
+    """
+    with at.opened() as store, terminal.counting("events") as progress:
+        found = store.catch_up(progress=progress)
+    at.answer(Indexed.of(found))
+    problem = found.stopped or found.waiting
+    if problem is not None:
+        raise problem
+
+
+def reindex(
+    at: Place,
+    *,
+    embedder: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="local, openai, hashing or none from now on; the one in use if left out.",
+        ),
+    ] = None,
+) -> None:
+    """
+    Embed every version anew, and search by that from then on.
+
+    Reads and writes go on meanwhile, and searches too, by the vectors there were. What is
+    asked as of a time before is answered by the model of then for ever after.
+
+    Set MUNIMENT_EMBEDDER to the same name for whoever opens the store next, or to auto.
+    """
+    name: Any = embedder  # the store refuses what is none
+    # The settings may name the new one already, which the store would not open with.
+    changed = {} if name is None else {"embedder": "auto"}
+    with at.opened(**changed) as store, terminal.counting("events") as progress:
+        found = store.reindex(embedder=name, progress=progress)
+    at.answer(Indexed.of(found))
+
+
+def reconcile(
+    at: Place,
+    *,
+    mend: Annotated[
+        bool, typer.Option("--mend", help="Put right what differs, too.")
+    ] = False,
+) -> None:
+    """
+    Compare the index of current facts with the ledger, point by point.
+
+    What differs is listed: missing, orphaned, stale, or of the wrong scope. No search has
+    ever shown it, since every hit is read from the ledger first; with --mend it is put
+    right. Without, the exit code is 4 when something differs.
+    """
+    with at.opened() as store:
+        found = store.reconcile(mend=mend)
+    at.answer(Reconciled(differences=found, mended=mend))
+    if found and not mend:
+        terminal.note(f"{len(found):,} points differ; put them right with --mend")
+        raise typer.Exit(exits.REFUSED_FOR_NOW)
+
+
+def _way_out(why: str) -> str:
+    if why == "no embedder is set":
+        return "; muniment reindex --embedder local sets one"
+    return "; muniment catch-up makes them" if why.endswith("no vector yet") else ""

@@ -1,0 +1,202 @@
+"""A route for each operation of the table."""
+
+import inspect
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Final
+from urllib.parse import unquote
+
+from fastapi import Body, Header, Path, Query, Request, Response
+from pydantic import BaseModel, ConfigDict, create_model
+
+from muniment.api.http.callers import Callers
+from muniment.api.operations import Operation
+from muniment.api.shapes import shaped
+from muniment.api.wire import enveloped
+from muniment.domain.scope import Scope
+from muniment.errors import InvalidValueError
+
+
+POSITION_MAX: Final = 2**62
+
+_HEADERS: Final = {
+    "reason": (
+        "Muniment-Reason",
+        "Why, for a look at another's memory or at the past; percent-encoded UTF-8.",
+    ),
+    "matter": ("Muniment-Matter", "The case it is for; percent-encoded UTF-8."),
+    "break_glass": ("Muniment-Break-Glass", "`true` to look once in an emergency."),
+    "idempotency_key": (
+        "Idempotency-Key",
+        "A repeated key is answered as the first time and writes nothing.",
+    ),
+    "expected_version": ("If-Match", 'The version that was decided on, such as `"3"`.'),
+}
+_ONCE: Final = frozenset({"issue_api_key", "roll_api_key"})
+"""What answers a secret: there is no second answer, so no idempotency key either."""
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """Learns who calls, before anything else of a request is looked at."""
+
+    callers: Callers
+
+    def __call__(self, request: Request) -> None:
+        """Keep the caller's store with the request, or refuse it."""
+        caller = self.callers.known(request.headers.get("authorization"))
+        request.state.caller, request.state.acting = caller.name, caller.store
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Answers one operation."""
+
+    operation: Operation
+
+    def endpoint(self) -> Callable[..., Response]:
+        """Return the function that answers, with a signature that says what it takes."""
+
+        def endpoint(request: Request, **given: object) -> Response:
+            return self.answer(request, given)
+
+        endpoint.__name__ = self.operation.verb
+        # FastAPI reads what an endpoint takes from its signature.
+        endpoint.__signature__ = inspect.Signature(self._parameters())  # type: ignore[attr-defined]
+        return endpoint
+
+    def answer(self, request: Request, given: Mapping[str, object]) -> Response:
+        """Return what the verb answers to the caller."""
+        fields, store = self._fields(given), request.state.acting
+        if self.operation.verb == "apply":
+            fields = _planned_again(store, fields)
+        found = getattr(store, self.operation.verb)
+        answer = found(**fields) if callable(found) else found
+        shape = shaped(enveloped(self.operation.answer, answer))
+        headers = {}
+        if isinstance(shape, dict) and isinstance(shape.get("version"), int):
+            headers["ETag"] = f'"{shape["version"]}"'
+        return Response(
+            json.dumps(shape, ensure_ascii=False, allow_nan=False),
+            status_code=self.operation.status,
+            media_type="application/json",
+            headers=headers,
+        )
+
+    def _fields(self, given: Mapping[str, object]) -> dict[str, Any]:
+        """Return the arguments of the verb."""
+        fields: dict[str, Any] = {}
+        for name, value in given.items():
+            if isinstance(value, BaseModel):
+                said = {each: getattr(value, each) for each in value.model_fields_set}
+                fields |= {each: _argument(each, one) for each, one in said.items()}
+            elif name in _HEADERS:
+                fields |= _from_header(name, value)
+            else:
+                fields[name] = value
+        return {self.operation.renamed.get(each, each): fields[each] for each in fields}
+
+    def _parameters(self) -> list[inspect.Parameter]:
+        operation = self.operation
+        found = [_parameter("request", Request)]
+        names = [each[1:-1] for each in operation.path.split("/") if each[:1] == "{"]
+        for name in names:
+            limits = Path(ge=0, le=POSITION_MAX) if name in operation.numbers else Path()
+            kind = int if name in operation.numbers else str
+            found.append(_parameter(name, Annotated[kind, limits]))
+        if operation.needed or operation.taken:
+            model = _model(operation)
+            place = Query() if operation.method == "GET" else Body()
+            if operation.needed or operation.method == "GET":
+                found.append(_parameter("sent", Annotated[model, place]))
+            else:
+                found.append(_parameter("sent", Annotated[model, place], default=model()))
+        for name in self._headers():
+            alias, text = _HEADERS[name]
+            header = Header(alias=alias, description=text)
+            found.append(_parameter(name, Annotated[str | None, header], default=None))
+        return found
+
+    def _headers(self) -> list[str]:
+        names = ["reason", "matter", "break_glass"] if self.operation.reads else []
+        if self.operation.verb == "whoami":
+            return []
+        if self.operation.keyed and self.operation.verb not in _ONCE:
+            names.append("idempotency_key")
+        if self.operation.if_match:
+            names.append("expected_version")
+        return names
+
+
+def _parameter(
+    name: str,
+    annotation: Any,  # noqa: ANN401 - as FastAPI takes it
+    *,
+    default: object = inspect.Parameter.empty,
+) -> inspect.Parameter:
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default
+    )
+
+
+def _model(operation: Operation) -> type[BaseModel]:
+    """Return the model of what an operation is sent."""
+    fields: dict[str, Any] = {name: (kind, ...) for name, kind in operation.needed.items()}
+    fields |= {name: (kind | None, None) for name, kind in operation.taken.items()}
+    is_query = operation.method == "GET"
+    return create_model(
+        f"{operation.verb.title().replace('_', '')}{'Query' if is_query else 'Body'}",
+        __config__=ConfigDict(extra="forbid", strict=not is_query),
+        **fields,
+    )
+
+
+def _argument(name: str, value: object) -> object:
+    """Return one field that was sent as the store takes it."""
+    match value:
+        case str() if name == "scope":
+            return Scope.parse(value)
+        case list():
+            return [_argument("", each) for each in value]
+        case _ if hasattr(value, "argument"):
+            return value.argument()
+        case _:
+            return value
+
+
+def _from_header(name: str, value: object) -> dict[str, object]:
+    if value is None:
+        return {}
+    # Headers come as Latin-1, whatever the bytes were meant to be.
+    text = unquote(str(value).encode("latin-1").decode("utf-8", errors="replace"))
+    match name:
+        case "break_glass":
+            if text not in ("true", "false"):
+                raise InvalidValueError("Muniment-Break-Glass", text, "true or false")
+            return {name: text == "true"}
+        case "expected_version":
+            bare = text.removeprefix("W/").strip('"')
+            if not (bare.isascii() and bare.isdigit() and len(bare) < _DIGITS_MAX):
+                raise InvalidValueError("If-Match", text, 'a version such as "3"')
+            return {name: int(bare)}
+        case _:
+            return {name: text}
+
+
+_DIGITS_MAX: Final = 10
+
+
+def _planned_again(store: Any, fields: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ANN401
+    """
+    Return a plan for what was sent, with the position at which the caller saw it.
+
+    While the subject stands still a plan says the same again; if it moved, it is refused.
+    """
+    asked = ("fact_id", "to_version", "scope", "to", "where")
+    named = {name: fields[name] for name in asked if fields.get(name) is not None}
+    plan = store.plan_rollback(**named, reason=fields.get("reason"))
+    rest = {name: fields[name] for name in fields if name not in (*asked, "position")}
+    if fields["position"] > plan.position:
+        raise InvalidValueError("position", fields["position"], "that of the plan")
+    return {"plan": replace(plan, position=fields["position"]), **rest}

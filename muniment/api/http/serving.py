@@ -1,0 +1,71 @@
+"""The service as a process: it listens, and ends when what it acknowledged is done."""
+
+import logging
+import socket
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Final
+
+import uvicorn
+from anyio import to_thread
+from fastapi import FastAPI
+
+from muniment import MemoryStore
+from muniment.api.http.app import create_app
+from muniment.api.http.edges import log
+
+
+GRACE_SECONDS: Final = 30
+"""How long requests under way may take once the process is told to end."""
+
+
+def serve(
+    store: MemoryStore,
+    *,
+    host: str,
+    port: int,
+    started: Callable[[str], None] = lambda _: None,
+) -> None:
+    """
+    Serve *store* until the process is told to end, then finish what was begun.
+
+    Args:
+        store: Stays the caller's to close.
+        host: To listen on.
+        port: To listen on; 0 for any that is free.
+        started: Told the address, once it listens.
+    """
+    app = create_app(store)
+    app.router.lifespan_context = _lifespan(store.settings.pool_size)
+    listening = socket.create_server((host, port), backlog=2_048)
+    bound = listening.getsockname()
+    log_to_stderr()
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+    )
+    started(f"http://{bound[0]}:{bound[1]}")
+    uvicorn.Server(config).run(sockets=[listening])
+
+
+def log_to_stderr() -> None:
+    """Write one line of JSON for each request to standard error."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    log.handlers[:] = [handler]
+    log.setLevel(logging.INFO)
+    log.propagate = False
+
+
+def _lifespan(threads: int) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        # Each thread has a connection, so that none waits for one with a request in hand.
+        to_thread.current_default_thread_limiter().total_tokens = threads
+        yield
+
+    return lifespan

@@ -1,0 +1,388 @@
+"""
+Every verb as the service offers it: method, path, fields, answer. One table.
+
+The server makes its routes and its OpenAPI document of it, the client its requests.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from muniment.api.accesses import AccessLog, EmergencyAccess
+from muniment.api.answers import (
+    BlameEntry,
+    Fact,
+    FactHistory,
+    MemoryDiff,
+    MemorySnapshot,
+    ModifiedFact,
+    Page,
+    Receipt,
+    RollbackPlan,
+)
+from muniment.api.certificates import ErasureCertificate, ErasurePlan
+from muniment.api.credentials import ApiKey, IssuedKey
+from muniment.api.custody import Hold, Verification
+from muniment.api.found import SearchHits
+from muniment.api.retaining import Retirement
+from muniment.api.rollbacks import Cause
+from muniment.domain.access import Principal
+from muniment.domain.policy import RetentionRule
+from muniment.ledger.attesting import InclusionProof
+from muniment.projections.progress import Progress
+from muniment.projections.reconcile import Difference
+
+
+Text = str
+Time = Annotated[
+    str,
+    Field(
+        json_schema_extra={"format": "date-time"},
+        examples=["2026-03-25T10:30:00.000000+08:00"],
+    ),
+]
+Whose = Annotated[
+    str,
+    Field(
+        description="user:ID, team:ID or org",
+        pattern=r"^(user:[\s\S]+|team:[\s\S]+|org)$",
+        examples=["user:u-123"],
+    ),
+]
+Share = Annotated[float, Field(ge=0, le=1)]
+Count = Annotated[int, Field(ge=1, le=1_000)]
+Version = Annotated[int, Field(ge=0, le=2**31)]
+OnConflict = Literal["abort", "skip", "force"]
+
+
+class _Body(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class PrincipalBody(_Body):
+    """Whom a key stands for."""
+
+    id: Text
+    kind: Literal["person", "agent", "service"] = "person"
+    tenant: Text | None = None
+    roles: list[Text] = []
+    memberships: list[Text] = []
+    user_id: Text | None = None
+
+    def argument(self) -> Principal:
+        """Return it as the store takes it."""
+        fields: dict[str, Any] = self.model_dump()
+        return Principal(**fields)
+
+
+class CauseBody(_Body):
+    """What wrote what is taken back."""
+
+    session_id: Text | None = None
+    source: Text | None = None
+    actor: Text | None = None
+    trigger: Text | None = None
+    since: Time | None = None
+    until: Time | None = None
+
+    def argument(self) -> Cause:
+        """Return it as the store takes it."""
+        return Cause(**self.model_dump())
+
+
+class RuleBody(_Body):
+    """When facts of a category are retired."""
+
+    category: Text | None = None
+    older_than_us: int | None = None
+    unused_for_us: int | None = None
+    importance_below: Share | None = None
+
+    def argument(self) -> RetentionRule:
+        """Return it as the store takes it."""
+        return RetentionRule(**self.model_dump())
+
+
+Fields = Mapping[str, Any]
+
+BY: Final[Fields] = {
+    "reason": Text,
+    "trigger": Text,
+    "session_id": Text,
+    "source_turns": list[Text],
+}
+_STATED: Final[Fields] = {
+    "category": Text,
+    "attribute": Text,
+    "valid_from": Time,
+    "valid_to": Time,
+    "source": Text,
+    "confidence": Share,
+    "importance": Share,
+    "core": bool,
+    "entities": list[Text],
+    "metadata": dict[str, Any],
+    "expires_at": Time,
+}
+_REVISION: Final[Fields] = {"content": Text, **_STATED, **BY}
+_NARROWING: Final[Fields] = {
+    "scope": Whose,
+    "scopes": list[Whose],
+    "limit": Count,
+    "as_of": Time,
+    "valid_at": Time,
+    "min_confidence": Share,
+    "explain": bool,
+    "category": list[Text],
+    "attribute": list[Text],
+    "source": list[Text],
+    "status": list[Text],
+    "since": Time,
+    "until": Time,
+    "recent_turns": list[Text],
+    "min_position": Annotated[int, Field(ge=0, le=2**62)],
+}
+_ONE_OF_THREE: Final[Fields] = {
+    "fact_id": Text,
+    "to_version": Version,
+    "scope": Whose,
+    "to": Time,
+    "where": CauseBody,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """
+    One verb over HTTP.
+
+    Attributes:
+        verb: Of the store, and the operation's id in the OpenAPI document.
+        method: ``GET`` for what reads and has no content of its own to send.
+        path: Below ``/v1``; in braces the arguments it holds.
+        answer: What the verb gives back.
+        needed: Fields that have to be there, of the query for ``GET``, else of the body.
+        taken: Fields that may be.
+        numbers: Which arguments in the path are whole numbers.
+        renamed: By field, the argument of the verb, where they differ.
+        if_match: Whether ``If-Match`` names the version that the caller decided on.
+        keyed: Whether it takes an ``Idempotency-Key``.
+        status: Of success.
+    """
+
+    verb: str
+    method: str
+    path: str
+    answer: Any
+    needed: Fields = field(default_factory=dict)
+    taken: Fields = field(default_factory=dict)
+    numbers: tuple[str, ...] = ()
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    if_match: bool = False
+    keyed: bool = False
+    status: int = 200
+
+    @property
+    def reads(self) -> bool:
+        """Whether it takes a reason as a header."""
+        return not self.keyed and "reason" not in {**self.needed, **self.taken}
+
+
+def _read(verb: str, path: str, answer: Any, **fields: Any) -> Operation:  # noqa: ANN401
+    return Operation(verb=verb, method="GET", path=path, answer=answer, **fields)
+
+
+def _ask(verb: str, path: str, answer: Any, **fields: Any) -> Operation:  # noqa: ANN401
+    return Operation(verb=verb, method="POST", path=path, answer=answer, **fields)
+
+
+def _write(
+    verb: str,
+    path: str,
+    answer: Any = Receipt,  # noqa: ANN401 - a type, or an alias of one
+    **fields: Any,  # noqa: ANN401 - those of `Operation`
+) -> Operation:
+    fields["taken"] = {**fields.get("taken", {}), **BY}
+    for name in fields.get("needed", {}):
+        fields["taken"].pop(name, None)
+    return Operation(
+        verb=verb, method="POST", path=path, answer=answer, keyed=True, **fields
+    )
+
+
+_OF: Final[Fields] = {"scope": Whose}
+_FACT: Final = "/facts/{fact_id}"
+
+OPERATIONS: Final = (
+    _read("whoami", "/whoami", Principal),
+    _read(
+        "get_all",
+        "/facts",
+        Page,
+        needed=_OF,
+        taken={"category": Text, "limit": Count, "cursor": Text},
+    ),
+    _read("get", _FACT, Fact, taken={"as_of": Time, "valid_at": Time}),
+    _read("get_fact_history", f"{_FACT}/history", FactHistory),
+    _read(
+        "get_memory_as_of",
+        "/memory",
+        MemorySnapshot,
+        needed={**_OF, "as_of": Time},
+        taken={"valid_at": Time},
+        renamed={"as_of": "timestamp"},
+    ),
+    _read(
+        "diff_memory",
+        "/memory/diff",
+        MemoryDiff,
+        needed={**_OF, "time_a": Time, "time_b": Time},
+        taken={"valid_at": Time},
+    ),
+    _read(
+        "list_modified_facts",
+        "/memory/modified",
+        tuple[ModifiedFact, ...],
+        needed={**_OF, "start": Time},
+        taken={"end": Time},
+    ),
+    _read(
+        "blame",
+        "/memory/blame",
+        tuple[BlameEntry, ...],
+        needed=_OF,
+        taken={"as_of": Time, "valid_at": Time},
+    ),
+    # What is looked for is no part of a URL: those are written down on the way.
+    _ask("search", "/search", SearchHits, needed={"query": Text}, taken=_NARROWING),
+    _write(
+        "remember",
+        "/facts",
+        Fact,
+        needed={**_OF, "content": Text},
+        taken=_STATED,
+        status=201,
+    ),
+    _write(
+        "remember_many",
+        "/facts/batch",
+        needed={**_OF, "items": list[Text | dict[str, Any]]},
+        status=201,
+    ),
+    _write("update", f"{_FACT}/update", Fact, taken=_REVISION, if_match=True),
+    _write("correct", f"{_FACT}/correct", Fact, taken=_REVISION, if_match=True),
+    _write("end", f"{_FACT}/end", taken={"valid_to": Time}, if_match=True),
+    _write(
+        "forget",
+        f"{_FACT}/forget",
+        taken={"mode": Literal["retire", "redact"]},
+        if_match=True,
+    ),
+    _write("restore", f"{_FACT}/restore", if_match=True),
+    _write("merge", f"{_FACT}/merge", needed={"into": Text}),
+    _ask("plan_rollback", "/rollbacks/plan", RollbackPlan, taken=_ONE_OF_THREE),
+    _write(
+        "apply",
+        "/rollbacks",
+        needed={"position": Annotated[int, Field(ge=0, le=2**62)]},
+        taken={**_ONE_OF_THREE, "on_conflict": OnConflict},
+    ),
+    _write("rollback_fact", f"{_FACT}/rollback", needed={"to_version": Version}),
+    _write(
+        "rollback_to_timestamp",
+        "/rollbacks/to-time",
+        needed={**_OF, "rollback_to": Time},
+    ),
+    _write(
+        "rollback_where",
+        "/rollbacks/by-cause",
+        needed=_OF,
+        taken={
+            "session_id": Text,
+            "source": Text,
+            "actor": Text,
+            "trigger": Text,
+            "since": Time,
+            "until": Time,
+            "on_conflict": OnConflict,
+        },
+    ),
+    _write(
+        "undo",
+        "/transactions/{tx_id}/undo",
+        numbers=("tx_id",),
+        taken={"on_conflict": OnConflict},
+    ),
+    _read("plan_erasure", "/erasures/plan", ErasurePlan, needed=_OF),
+    _write("erase", "/erasures", ErasureCertificate, needed={**_OF, "reason": Text}),
+    _read("erasure_certificate", "/erasures/{subject_ref}", ErasureCertificate | None),
+    _read("list_holds", "/holds", tuple[Hold, ...], needed=_OF),
+    _write(
+        "place_hold",
+        "/holds",
+        needed={**_OF, "matter": Text},
+        taken={"fact_id": Text, "hold_id": Text},
+    ),
+    _write("release_hold", "/holds/release", needed={**_OF, "hold_id": Text}),
+    _write("freeze", "/freezes", needed=_OF),
+    _write("thaw", "/thaws", needed=_OF),
+    _read(
+        "access_log",
+        "/accesses",
+        AccessLog,
+        taken={**_OF, "limit": Count, "cursor": Text},
+    ),
+    _read("list_broken_glass", "/emergencies", tuple[EmergencyAccess, ...]),
+    _write("review_broken_glass", "/emergencies/{glass_id}/review"),
+    _read("list_api_keys", "/api-keys", tuple[ApiKey, ...]),
+    _write(
+        "issue_api_key",
+        "/api-keys",
+        IssuedKey,
+        needed={"principal": PrincipalBody},
+        taken={"verbs": list[Text], "ends_at": Time},
+        status=201,
+    ),
+    _write(
+        "roll_api_key",
+        "/api-keys/{key_id}/roll",
+        IssuedKey,
+        taken={"old_ends_at": Time},
+        status=201,
+    ),
+    _write("revoke_api_key", "/api-keys/{key_id}/revoke"),
+    _ask(
+        "plan_retention",
+        "/retention/plan",
+        tuple[Retirement, ...],
+        needed={"rules": list[RuleBody]},
+        taken=_OF,
+    ),
+    _write(
+        "retain",
+        "/retention",
+        tuple[Receipt, ...],
+        needed={"rules": list[RuleBody]},
+        taken=_OF,
+    ),
+    _read("public_key", "/proofs/public-key", bytes),
+    _read("origin", "/proofs/origin", str),
+    _read("tree_head", "/proofs/tree-head", str),
+    _read("prove", "/proofs/inclusion/{position}", InclusionProof, numbers=("position",)),
+    _read("prove_consistency", "/proofs/consistency/{size}", str, numbers=("size",)),
+    _ask("verify", "/verification", Verification, taken={"published": list[Text]}),
+    _read("index_progress", "/index", Progress),
+    _ask("catch_up", "/index/catch-up", Progress),
+    _ask("reconcile", "/index/reconcile", tuple[Difference, ...], taken={"mend": bool}),
+    _ask(
+        "reindex",
+        "/index/reindex",
+        Progress,
+        taken={"embedder": Literal["local", "openai", "hashing", "none"]},
+    ),
+    _ask("rebuild", "/maintenance/rebuild", int),
+    _ask("rotate_key", "/maintenance/rotate-key", int),
+)
+"""Every verb of the table of rights has its operation; a test holds it."""

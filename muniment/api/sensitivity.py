@@ -1,0 +1,82 @@
+"""What of an answer is kept from those who read a memory, but not all of it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from muniment.api.answers import Fact, FactHistory, FactVersion
+from muniment.domain.access import Right, may_read
+from muniment.domain.scope import Scope
+from muniment.errors import UnknownFactError
+
+
+ACCESS_LEVEL = "access_level"
+"""The key of a fact's metadata that says who reads it; see `may_read`."""
+
+T = TypeVar("T")
+
+
+def is_careful(rights: Sequence[tuple[Scope | None, Right]]) -> bool:
+    """Whether one of *rights* stops at what is marked as restricted."""
+    return any(not may_read(right.standing, "restricted") for _, right in rights)
+
+
+def unrestricted(answer: T) -> T:
+    """
+    Return *answer* without what is restricted in it.
+
+    Raises:
+        UnknownFactError: If it is about one fact, and that is: as if there were none.
+    """
+    try:
+        return _pruned(answer)
+    except _RestrictedError as error:
+        raise UnknownFactError(error.fact_id) from None
+
+
+class _RestrictedError(Exception):
+    """A part that is restricted; the list it stands in goes on without it."""
+
+    def __init__(self, fact_id: str) -> None:
+        self.fact_id = fact_id
+
+
+def _pruned(part: T) -> T:
+    match part:
+        case Fact() | FactVersion():
+            if not may_read(_CAREFUL, part.metadata.get(ACCESS_LEVEL)):
+                raise _RestrictedError(part.fact_id)
+            return part
+        case FactHistory():
+            # Whole or not at all: a history with gaps would tell what was hidden when.
+            for version in part.versions:
+                _pruned(version)
+            return part
+        case tuple():
+            kept = tuple(_kept(part))
+            return part if len(kept) == len(part) and kept == part else kept  # type: ignore[return-value]
+        case _ if hasattr(part, "__dataclass_fields__"):
+            return _without(part)
+        case _:
+            return part
+
+
+def _kept(parts: Sequence[object]) -> list[object]:
+    kept = []
+    for each in parts:
+        try:
+            kept.append(_pruned(each))
+        except _RestrictedError:
+            continue
+    return kept
+
+
+def _without(part: T) -> T:
+    named = {name: getattr(part, name) for name in part.__dataclass_fields__}  # type: ignore[attr-defined]
+    pruned = {name: _pruned(value) for name, value in named.items()}
+    changed = {name: value for name, value in pruned.items() if value is not named[name]}
+    return replace(part, **changed) if changed else part  # type: ignore[type-var]
+
+
+_CAREFUL = "agent"
+"""One of the standings that stop at what is restricted; they all stop at the same."""

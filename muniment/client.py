@@ -1,0 +1,218 @@
+"""
+The same verbs on a service: what runs embedded runs served by changing one line.
+
+    store = MemoryStore.open("memory/")                          # embedded
+    store = Client("https://memory.example", api_key="mnm_…")    # served
+
+Verbs have the names and arguments of `MemoryStore`, and give back the same dataclasses;
+errors are those of `muniment.errors`. As of a store for a principal, reading verbs take
+``reason``, ``matter`` and ``break_glass`` besides.
+"""
+
+import functools
+import inspect
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from types import TracebackType
+from typing import Any, Final, Self
+from urllib.parse import quote
+
+import httpx
+
+from muniment import MemoryStore, errors
+from muniment.api.answers import Receipt, RollbackPlan
+from muniment.api.operations import OPERATIONS, Operation
+from muniment.api.shapes import shaped
+from muniment.api.wire import revived
+from muniment.domain.scope import Scope
+from muniment.errors import (
+    InvalidValueError,
+    MunimentError,
+    ServiceUnavailableError,
+    UnknownFieldError,
+)
+
+
+TIMEOUT_SECONDS: Final = 60.0
+
+_BY_VERB: Final[Mapping[str, Operation]] = {each.verb: each for each in OPERATIONS}
+_PROPERTIES: Final = frozenset({"public_key", "origin"})
+_INQUIRY: Final = ("reason", "matter", "break_glass")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ServedPlan(RollbackPlan):
+    """
+    A plan of a service, which makes it again when it is applied.
+
+    Attributes:
+        asked: What it is a plan for.
+    """
+
+    asked: Mapping[str, object]
+
+
+class Client:
+    """
+    A store behind a service.
+
+    Safe to use from many threads.
+
+    Args:
+        url: Of the service, without ``/v1``.
+        api_key: Or a token of the provider that the service trusts.
+        transport: How requests travel; for tests, and for proxies.
+    """
+
+    def __init__(
+        self, url: str, *, api_key: str, transport: httpx.BaseTransport | None = None
+    ) -> None:
+        self._http = httpx.Client(
+            base_url=url.rstrip("/") + "/v1",
+            headers={"Authorization": f"Bearer {api_key}"},
+            timeout=TIMEOUT_SECONDS,
+            transport=transport,
+        )
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - as the verb has it
+        operation = _BY_VERB.get(name)
+        if operation is None:
+            raise AttributeError(f"a service has no verb {name!r}")
+        if name in _PROPERTIES:
+            return self._called(operation)
+        return functools.partial(self._called, operation)
+
+    def plan_rollback(self, **asked: object) -> "ServedPlan":
+        """Return what a rollback would do; see `MemoryStore.plan_rollback`."""
+        plan = self._called(_BY_VERB["plan_rollback"], **asked)
+        values = {each.name: getattr(plan, each.name) for each in fields(plan)}
+        kept = {name: asked[name] for name in asked if name not in _INQUIRY}
+        return ServedPlan(**values, asked=kept)
+
+    def apply(self, plan: "ServedPlan", **by: object) -> Receipt:
+        """Do what *plan* says, if its subject has not changed; see `MemoryStore.apply`."""
+        if not isinstance(plan, ServedPlan):
+            raise InvalidValueError("plan", plan, "a plan from plan_rollback of a client")
+        receipt: Receipt = self._called(
+            _BY_VERB["apply"], **plan.asked, position=plan.position, **by
+        )
+        return receipt
+
+    def __dir__(self) -> list[str]:
+        return sorted((*object.__dir__(self), *_BY_VERB))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let go of connections."""
+        self._http.close()
+
+    def _called(self, operation: Operation, *args: object, **given_: object) -> Any:  # noqa: ANN401
+        given = _named(operation, args, given_)
+        path = operation.path
+        for name in [each[1:-1] for each in path.split("/") if each[:1] == "{"]:
+            if name not in given:
+                raise InvalidValueError(name, None, "given")
+            path = path.replace(f"{{{name}}}", quote(str(given.pop(name)), safe=""))
+        headers = _headers(operation, given)
+        known = {**operation.needed, **operation.taken}
+        for name in given:
+            if name not in known:
+                raise UnknownFieldError(name, sorted(known))
+        sent = shaped(given)
+        request = self._http.build_request(
+            operation.method,
+            path,
+            headers=headers,
+            params=_query(sent) if operation.method == "GET" else None,
+            json=sent if operation.method == "POST" and known else None,
+        )
+        return self._answered(operation, request)
+
+    def _answered(self, operation: Operation, request: httpx.Request) -> Any:  # noqa: ANN401
+        try:
+            response = self._http.send(request)
+            body = response.json()
+        except (httpx.TransportError, ValueError) as error:
+            raise ServiceUnavailableError(str(request.url.host), str(error)) from error
+        if response.is_success:
+            return revived(operation.answer, body)
+        raise _error(body)
+
+
+def _named(
+    operation: Operation, args: tuple[object, ...], fields: Mapping[str, object]
+) -> dict[str, Any]:
+    """Return what is sent, by the names of the operation."""
+    given: dict[str, Any] = {
+        name: each for name, each in fields.items() if each is not None
+    }
+    if args:
+        first = _FIRST[operation.verb]
+        given[first] = args[0]
+    if "user_id" in given and not isinstance(given.get("principal"), Mapping):
+        given["scope"] = Scope.user(given.pop("user_id"))
+    for sent, argument in operation.renamed.items():
+        if argument in given:
+            given[sent] = given.pop(argument)
+    return given
+
+
+def _headers(operation: Operation, given: dict[str, Any]) -> dict[str, str]:
+    """Take out of *given* what travels as a header."""
+    found = {}
+    if operation.reads:
+        for name in _INQUIRY:
+            if name in given:
+                header = "Muniment-" + name.title().replace("_", "-")
+                value = str(given.pop(name))
+                found[header] = quote(value.lower() if name == "break_glass" else value)
+    if operation.keyed and "idempotency_key" in given:
+        found["Idempotency-Key"] = quote(str(given.pop("idempotency_key")))
+    if operation.if_match and "expected_version" in given:
+        found["If-Match"] = f'"{given.pop("expected_version")}"'
+    return found
+
+
+def _query(sent: Any) -> dict[str, str]:  # noqa: ANN401 - JSON of one level
+    return {
+        name: str(value).lower() if isinstance(value, bool) else str(value)
+        for name, value in sent.items()
+    }
+
+
+def _error(body: Any) -> MunimentError:  # noqa: ANN401 - JSON
+    """Return the error that a service sent, of the same class, with the same facts."""
+    kind = getattr(errors, str(body.get("error")), None)
+    if not (isinstance(kind, type) and issubclass(kind, MunimentError)):
+        kind = _BY_STATUS.get(body.get("status"), errors.Unavailable)
+    # Made without its constructor: message and facts are what the service made of it.
+    error: MunimentError = kind.__new__(kind, str(body.get("detail")))
+    for name, value in body.get("facts", {}).items():
+        setattr(error, name, value)
+    error.add_note(f"request {body.get('request_id')}")
+    return error
+
+
+_BY_STATUS: Final = {400: errors.InvalidInput, 404: errors.NotFound, 500: errors.Corruption}
+
+_FIRST: Final = {
+    verb: next(
+        name
+        for name in inspect.signature(getattr(MemoryStore, verb)).parameters
+        if name != "self"
+    )
+    for verb in _BY_VERB
+    if callable(getattr(MemoryStore, verb, None))
+    and len(inspect.signature(getattr(MemoryStore, verb)).parameters) > 1
+}
+"""By verb, the name of its one positional argument."""

@@ -1,0 +1,144 @@
+"""The table of rights, every cell of it, over HTTP, by the client."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from muniment import MemoryStore, RollbackPlan, Scope, Settings
+from muniment.api.operations import OPERATIONS
+from muniment.client import Client, ServedPlan
+from muniment.domain.access import VERBS
+from muniment.errors import (
+    AccessDeniedError,
+    Corruption,
+    MunimentError,
+    OutOfReachError,
+    ReasonRequiredError,
+    UnknownFactError,
+    UnknownTransactionError,
+)
+from tests.access.matrix import (
+    DENIED,
+    HIDDEN,
+    IDENTITIES,
+    LEDGER,
+    OK,
+    REASON,
+    REASONED,
+    SCOPES,
+    cells,
+    expected,
+)
+from tests.access.test_facade_matrix import target
+from tests.served import client_of, served
+
+
+EXPECTED = expected()
+REFUSED = (
+    AccessDeniedError,
+    OutOfReachError,
+    ReasonRequiredError,
+    UnknownFactError,
+    UnknownTransactionError,
+)
+HEAVY = frozenset({"reindex", "rotate_key", "verify", "rebuild"})
+"""What a shared service does once for all; the facade's matrix has them for everybody."""
+
+Made = tuple[Sequence[Any], Mapping[str, Any]]
+
+
+def outcome(client: Client, verb: str, made: Made) -> str:
+    args, fields = made
+    reasoned = {**fields, "reason": REASON}
+    try:
+        _call(client, verb, args, reasoned if verb == "erase" else fields)
+    except ReasonRequiredError:
+        _call(client, verb, args, reasoned)
+        return REASONED
+    except AccessDeniedError:
+        return DENIED
+    except (OutOfReachError, UnknownFactError, UnknownTransactionError):
+        return HIDDEN
+    return REASONED if verb == "erase" else OK
+
+
+def _call(client: Client, verb: str, args: Sequence[Any], fields: Any) -> None:  # noqa: ANN401
+    args = [_served(each) for each in args]
+    try:
+        found = getattr(client, verb)
+        if callable(found):
+            found(*args, **fields)
+    except REFUSED:
+        raise
+    except Corruption:
+        raise
+    except MunimentError:
+        pass
+
+
+def _served(argument: object) -> object:
+    """Return a plan as a service gives one; everything else as it is."""
+    if not isinstance(argument, RollbackPlan):
+        return argument
+    names = RollbackPlan.__dataclass_fields__
+    values = {name: getattr(argument, name) for name in names}
+    then = argument.recorded_at.isoformat()
+    return ServedPlan(**values, asked={"scope": argument.scope, "to": then})
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[MemoryStore]:
+    """A store that ends with the test, so that nothing waits for a disk."""
+    settings = Settings(
+        database_url="memory://",
+        vault_url=f"sqlite:///{tmp_path}/vault.db",
+        key_file=tmp_path / "key",
+        embedder="none",
+        upkeep=False,
+    )
+    with MemoryStore.open(settings) as store:
+        yield store
+
+
+@pytest.fixture
+def url(store: MemoryStore) -> Iterator[str]:
+    with served(store) as url:
+        yield url
+
+
+@pytest.mark.parametrize("identity", IDENTITIES)
+def test_every_verb_over_http_does_for_everybody_what_the_table_says(
+    store: MemoryStore, url: str, identity: str
+) -> None:
+    wrong = {}
+
+    with client_of(store, url, IDENTITIES[identity]) as client:
+        for place in (*SCOPES, LEDGER):
+            scope = SCOPES.get(place, Scope.user("u-1"))
+            on = target(store, scope)
+            for name, call, act in cells(place):
+                verb = name.partition(" ")[0]
+                if verb in HEAVY and identity != "administrator":
+                    continue
+                found = outcome(client, verb, call(on))
+                wanted = EXPECTED[identity, place, act]
+                # Over HTTP an erasure always says why, so that it cannot be asked for it.
+                if verb == "erase" and wanted == OK:
+                    wanted = REASONED
+                if found != wanted:
+                    wrong[place, name] = f"{found}, not {wanted}"
+                if VERBS[verb].writes:
+                    store.thaw(scope=scope)
+                    on = target(store, scope)
+
+    assert wrong == {}
+
+
+def test_every_verb_of_the_table_has_its_operation_and_its_id() -> None:
+    verbs = [each.verb for each in OPERATIONS]
+
+    assert set(verbs) == {*VERBS, "whoami"}
+    assert len(verbs) == len(set(verbs))
+    assert len({(each.method, each.path) for each in OPERATIONS}) == len(verbs)

@@ -1,0 +1,278 @@
+"""The service beside its rights: answers, problems, preconditions, limits, health."""
+
+import json
+import logging
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from logging.handlers import QueueHandler
+from queue import Queue
+
+import httpx
+import pytest
+
+from muniment import Cause, MemoryStore, Principal, RetentionRule, Scope
+from muniment.api.http.edges import log
+from muniment.client import Client
+from muniment.errors import (
+    IdempotencyConflictError,
+    InvalidCursorError,
+    NotFound,
+    PlanOutdatedError,
+    ServiceUnavailableError,
+    SubjectFrozenError,
+    UnknownFieldError,
+    VersionConflictError,
+)
+from tests.access.matrix import IDENTITIES, REASON
+from tests.served import client_of, key_of
+
+
+OFFICER = IDENTITIES["officer"]
+SHAPE = {"type", "title", "status", "detail", "error", "request_id", "facts"}
+
+
+def person(name: str) -> Principal:
+    return Principal(id=name)
+
+
+@pytest.fixture
+def raw(store: MemoryStore, url: str) -> Iterator[httpx.Client]:
+    """Plain requests of a person named u-raw."""
+    headers = {"Authorization": f"Bearer {key_of(store, person('u-raw'))}"}
+    with httpx.Client(base_url=url, headers=headers) as raw:
+        yield raw
+
+
+def test_code_that_runs_embedded_runs_served_with_the_same_answers(
+    store: MemoryStore, url: str
+) -> None:
+    with client_of(store, url, person("u-same")) as served:
+        embedded = store.acting_as(person("u-same"))
+        fact = served.remember(
+            "用户写 Python",
+            user_id="u-same",
+            category="profession",
+            valid_from=datetime(2021, 6, 1, tzinfo=UTC),
+            metadata={"键": [1, 2.5, None, {"a": "🦀"}]},
+            entities=["Python"],
+        )
+        served.update(fact.fact_id, content="用户转到 Rust", expected_version=1)
+        served.remember_many(
+            ["likes tea", {"content": "茶", "core": True}], user_id="u-same"
+        )
+        now = embedded.get_all(user_id="u-same").recorded_at
+        asked = {"user_id": "u-same", "timestamp": now}
+
+        assert served.get(fact.fact_id) == embedded.get(fact.fact_id)
+        history = embedded.get_fact_history(fact.fact_id)
+        assert served.get_fact_history(fact.fact_id) == history
+        assert served.get_memory_as_of(**asked) == embedded.get_memory_as_of(**asked)
+        assert served.blame(user_id="u-same") == embedded.blame(user_id="u-same")
+        span = {"user_id": "u-same", "time_a": fact.recorded_at, "time_b": now}
+        assert served.diff_memory(**span) == embedded.diff_memory(**span)
+        since = {"user_id": "u-same", "start": fact.recorded_at}
+        assert served.list_modified_facts(**since) == embedded.list_modified_facts(**since)
+        found = served.search("rust 茶", scopes=[Scope.user("u-same")], explain=True)
+        hits = embedded.search("rust 茶", user_id="u-same", explain=True)
+        assert [each.fact for each in found] == [each.fact for each in hits]
+        plan = served.plan_rollback(user_id="u-same", where=Cause(actor="u-same"))
+        made = served.apply(plan, reason="all of it was wrong")
+        assert made.diff
+        assert len(made.diff.removed) == 3
+        assert served.undo(made.tx_id).diff.added
+        assert served.public_key == store.public_key
+        assert served.whoami() == person("u-same")
+
+
+def test_what_an_officer_does_over_http_is_as_embedded(
+    store: MemoryStore, url: str
+) -> None:
+    with client_of(store, url, OFFICER) as officer:
+        store.remember("喜欢茶", user_id="u-held")
+
+        officer.place_hold(
+            user_id="u-held", matter="案件 4711", hold_id="h/1", reason=REASON
+        )
+        (hold,) = officer.list_holds(user_id="u-held", reason=REASON, matter="案件 100%")
+        deferred = officer.erase(user_id="u-held", reason=REASON)
+        officer.release_hold("h/1", user_id="u-held", reason=REASON)
+        certificate = officer.erasure_certificate(deferred.subject_ref)
+        log = officer.access_log(reason=REASON, limit=1)
+        rules = [RetentionRule(category=None, older_than_us=1_000_000)]
+        due = officer.plan_retention(rules, user_id="u-held", reason=REASON)
+
+    assert (hold.hold_id, hold.matter) == ("h/1", "案件 4711")
+    assert str(deferred.status) == "DEFERRED"
+    assert str(certificate.status) in ("DONE", "PARTIAL")
+    assert certificate.text.startswith(store.origin)
+    assert (log.items[0].verb, log.items[0].actor) == ("list_holds", "o-1")
+    assert due == ()
+
+
+def test_a_problem_has_one_shape_and_names_the_request(raw: httpx.Client) -> None:
+    missing = "/v1/facts/01m8nqhdc08zyb7218v6btq1av"
+    mine = {"X-Request-Id": "req-7"}
+    cases = [
+        (raw.get(missing, headers=mine), 404, "UnknownFactError"),
+        (raw.get("/v1/nowhere", headers=mine), 404, "NotFound"),
+        (raw.put("/v1/facts", headers=mine), 405, "MethodNotAllowed"),
+        (raw.get("/v1/facts", headers=mine), 422, "InvalidInput"),
+        (
+            raw.get("/v1/facts?scope=user:u-raw&catgory=x", headers=mine),
+            422,
+            "InvalidInput",
+        ),
+        (raw.get("/v1/facts?scope=user:u-other", headers=mine), 404, "OutOfReachError"),
+        (raw.get("/v1/accesses", headers=mine), 403, "AccessDeniedError"),
+        (raw.post("/v1/facts", content=b"{", headers=mine), 422, "InvalidInput"),
+        (
+            raw.post("/v1/facts", content=b'{"a":' * 5_000, headers=mine),
+            422,
+            "InvalidInput",
+        ),
+    ]
+
+    for answer, status, error in cases:
+        body = answer.json()
+        assert (answer.status_code, body["status"], body["error"]) == (
+            status,
+            status,
+            error,
+        )
+        assert answer.headers["content-type"] == "application/problem+json"
+        assert set(body) == SHAPE
+        assert body["request_id"] == answer.headers["x-request-id"] == "req-7"
+
+
+def test_a_fact_of_another_is_in_no_way_different_from_one_that_is_not_there(
+    store: MemoryStore, raw: httpx.Client
+) -> None:
+    theirs = store.remember("canary-9", user_id="u-somebody").fact_id
+    none = "01m8nqhdc08zyb7218v6btq1av"
+    paths = ["", "/history", "?as_of=2020-01-01T00:00:00Z", "/update", "/merge", "/forget"]
+
+    for path in paths:
+        verb = "get" if path in ("", "/history") or "?" in path else "post"
+        body = {"json": {"into": none}} if path == "/merge" else {}
+        answers = [
+            getattr(raw, verb)(f"/v1/facts/{each}{path}", **body) for each in (theirs, none)
+        ]
+        first, second = (each.text.replace(theirs, none) for each in answers)
+        same = [json.loads(each) | {"request_id": ""} for each in (first, second)]
+        assert same[0] == same[1], path
+        assert answers[0].status_code == 404
+
+
+def test_a_write_can_be_made_on_a_version_and_once(store: MemoryStore, url: str) -> None:
+    with client_of(store, url, person("u-once")) as client:
+        fact = client.remember("likes tea", user_id="u-once", idempotency_key="键 1")
+        again = client.remember("likes tea", user_id="u-once", idempotency_key="键 1")
+        with pytest.raises(IdempotencyConflictError):
+            client.remember("likes jazz", user_id="u-once", idempotency_key="键 1")
+        client.update(fact.fact_id, content="likes coffee", expected_version=1)
+        with pytest.raises(VersionConflictError) as caught:
+            client.update(fact.fact_id, content="likes water", expected_version=1)
+        plan = client.plan_rollback(fact_id=fact.fact_id, to_version=1)
+        client.end(fact.fact_id)
+        with pytest.raises(PlanOutdatedError):
+            client.apply(plan)
+
+    assert again == fact
+    assert (caught.value.expected, caught.value.actual) == (1, 2)
+
+
+def test_an_etag_is_what_if_match_takes(raw: httpx.Client) -> None:
+    made = raw.post("/v1/facts", json={"scope": "user:u-raw", "content": "drinks tea"})
+    path = f"/v1/facts/{made.json()['fact_id']}"
+    tag = raw.get(path).headers["etag"]
+
+    first = raw.post(f"{path}/update", json={"content": "a"}, headers={"If-Match": tag})
+    second = raw.post(f"{path}/update", json={"content": "b"}, headers={"If-Match": tag})
+    wrong = raw.post(f"{path}/update", json={"content": "b"}, headers={"If-Match": "*"})
+
+    assert made.status_code == 201
+    assert (first.status_code, second.status_code, wrong.status_code) == (200, 412, 422)
+
+
+def test_a_list_comes_in_parts_whose_cursors_belong_to_it(
+    store: MemoryStore, url: str
+) -> None:
+    with client_of(store, url, person("u-list")) as client:
+        client.remember_many([f"fact {number}" for number in range(7)], user_id="u-list")
+        seen, cursor = [], None
+        while True:
+            page = client.get_all(user_id="u-list", limit=3, cursor=cursor)
+            seen += [each.content for each in page]
+            cursor = page.next_cursor
+            if cursor is None:
+                break
+            kept = cursor
+        with pytest.raises(InvalidCursorError):
+            client.get_all(user_id="u-list", category="x", cursor=kept)
+
+    assert sorted(seen) == [f"fact {number}" for number in range(7)]
+
+
+def test_a_body_over_the_limit_is_refused_whether_it_says_so_or_not(
+    raw: httpx.Client,
+) -> None:
+    part = b"x" * 65_536
+
+    said = raw.post("/v1/facts", content=part * 17)
+    streamed = raw.post("/v1/facts", content=(part for _ in range(17)))
+
+    for answer in (said, streamed):
+        assert answer.status_code == 413
+        assert answer.json()["facts"] == {"limit": 1_048_576}
+
+
+def test_a_frozen_memory_is_locked_and_says_so(store: MemoryStore, url: str) -> None:
+    store.freeze(user_id="u-frozen")
+
+    client = client_of(store, url, person("u-frozen"))
+    with client, pytest.raises(SubjectFrozenError, match="u-frozen"):
+        client.remember("likes tea", user_id="u-frozen")
+
+
+def test_a_client_refuses_what_the_service_has_not(store: MemoryStore, url: str) -> None:
+    with client_of(store, url, person("u-1")) as client:
+        with pytest.raises(UnknownFieldError):
+            client.get_all(user_id="u-1", limitt=3)
+        with pytest.raises(AttributeError):
+            client.close_everything()
+        with pytest.raises(NotFound):
+            client.get("no/such?fact#%2e%2e")
+    nowhere = Client("http://127.0.0.1:9", api_key="mnm_x")
+    with nowhere, pytest.raises(ServiceUnavailableError, match="idempotency key"):
+        nowhere.whoami()
+
+
+def test_the_service_is_alive_and_ready_and_says_how_far_its_index_is(url: str) -> None:
+    alive, ready = httpx.get(f"{url}/healthz"), httpx.get(f"{url}/readyz")
+
+    assert alive.json() == {"status": "alive"}
+    assert ready.json()["status"] == "ready"
+    assert ready.json()["index_lag"] in (None, 0)
+
+
+def test_a_line_is_logged_for_each_request_and_holds_no_content(
+    raw: httpx.Client,
+) -> None:
+    said: Queue[str] = Queue()
+    handler = QueueHandler(said)
+    handler.prepare = logging.LogRecord.getMessage  # type: ignore[method-assign, assignment]
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    try:
+        raw.post("/v1/facts", json={"scope": "user:u-raw", "content": "canary-31"})
+        raw.post("/v1/search", json={"scope": "user:u-raw", "query": "canary-31"})
+        raw.get("/v1/facts?scope=user:u-canary-31")
+        text = [said.get(timeout=10) for _ in range(3)]
+    finally:
+        log.removeHandler(handler)
+
+    lines = [json.loads(each) for each in text]
+    assert sorted(each["status"] for each in lines) == [200, 201, 404]
+    assert {each["route"] for each in lines} == {"/v1/facts", "/v1/search"}
+    assert "canary-31" not in str(text)
+    assert "u-raw" not in str(text)
