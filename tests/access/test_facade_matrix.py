@@ -37,7 +37,11 @@ from tests.access.matrix import (
 Made = tuple[Sequence[Any], Mapping[str, Any]]
 
 EXPECTED = expected()
-UNGUARDED = {"acting_as", "authenticate", "close", "open", "place", "settings"}
+UNGUARDED = {
+    *("acting_as", "authenticate", "close", "open", "place", "settings"),
+    *("archive", "plan_archive", "prune", "query_archive", "rebuild_from_archive"),
+    *("export", "export_evidence", "import_export", "sources"),
+}
 """What belongs to whoever runs the store, and is offered to no principal."""
 
 
