@@ -25,14 +25,18 @@ from muniment.archive.portable import (
     Stored,
     Version,
 )
-from muniment.domain.events import FactAsserted, FactRevised
+from muniment.domain.events import FactAsserted, FactRevised, HoldPlaced
 from muniment.domain.scope import Scope
 from muniment.domain.time import FOREVER, Instant
 from muniment.errors import IncompleteExportError
 from muniment.instants import moment, to_text
 from muniment.ledger.codec import kind_of
-from muniment.ledger.records import Origin, RecordedEvent, StampedEvent
+from muniment.ledger.records import SUBJECT, Origin, RecordedEvent, StampedEvent
+from muniment.ledger.transaction import state_of
 from muniment.ledger.vault import Subject
+
+
+_NO_POSITION = 2**63
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,8 +84,17 @@ class Exporter:
         stored = self._stored(stamped, subject)
         facts = self._facts(subject, events, stored)
         done = self._done(subject, events)
-        about = [_about(each, stored) for each in events if not each.fact_id]
+        own = [each for each in events if each.stream == SUBJECT + subject.ref]
+        about = [_about(each, stored) for each in own]
+        looks = [e for e in events if not e.fact_id and e.stream != SUBJECT + subject.ref]
         others = {each.name: self._others(each, subject) for each in self._sources}
+        # As the record of who looked: nothing of it while a hold could be given away.
+        first_held = _first_held(own)
+        others["looks"] = [
+            msgspec.to_builtins(_about(each, stored))
+            for each in looks
+            if each.position < first_held
+        ]
         document = Document(
             format=FORMAT,
             export_id=made.disclosure_id,
@@ -104,7 +117,7 @@ class Exporter:
             about=about,
             others=others,
         )
-        counted = document.counts.versions + document.counts.about
+        counted = document.counts.versions + document.counts.about + len(looks)
         if counted != len(stamped):
             raise IncompleteExportError("events", len(stamped), counted)
         return Export(
@@ -224,6 +237,17 @@ def _about(event: RecordedEvent, stored: dict[int, Stored]) -> About:
         tx_id=event.tx_id,
         stored=kept,
     )
+
+
+def _first_held(events: Sequence[RecordedEvent]) -> int:
+    """Return where the first hold that is in force was placed; no position if none is."""
+    held = {each.hold_id for each in state_of(events).holds}
+    placed = (
+        each.position
+        for each in events
+        if isinstance(each.event, HoldPlaced) and each.event.hold_id in held
+    )
+    return min(placed, default=_NO_POSITION)
 
 
 def _text(at: datetime) -> str:

@@ -292,5 +292,5 @@ def test_what_else_is_kept_of_somebody_is_given_out_with_it(
     report(file.read_bytes(), made)
     turns = contents(file.read_bytes())["turns.jsonl"]
     assert json.loads(turns)["content"] == "你好"
-    assert exported.counts.others == {"turns": 1}
+    assert exported.counts.others == {"looks": 0, "turns": 1}
     assert exported.others["turns"][0]["whose"] == "user:ann"

@@ -8,9 +8,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from muniment import MemoryStore
+from muniment import MemoryStore, Principal
 from muniment.api.importing import read_document
 from muniment.archive.portable import schema
+from muniment.domain.access import Role
 from muniment.errors import (
     IncompleteExportError,
     InvalidInput,
@@ -22,6 +23,7 @@ from tests.archive.told import Told, told
 from tests.stores import BACKENDS, SQLITE, backend_at
 
 
+OFFICER = (Role.COMPLIANCE_OFFICER,)
 PUBLISHED = Path(__file__).parents[2] / "docs" / "reference" / "export.schema.json"
 GOLDEN = Path(__file__).parents[1] / "golden" / "export.v1"
 
@@ -76,12 +78,31 @@ def test_an_export_counts_all_there_is(story: Told) -> None:
         "versions": 11,
         "transactions": 13,
         "about": 2,
-        "others": {},
+        "others": {"looks": 0},
     }
     assert "CANARY bob" not in found.json()
     assert [each["kind"] for each in shape["about"]] == ["hold_placed", "disclosed"]
     assert "CANARY ann moved" in found.html()
     assert "case 4711" not in found.html() or "hold placed" in found.html()
+
+
+def test_an_export_says_who_looked_before_a_hold(story: Told, other: MemoryStore) -> None:
+    officer = story.store.acting_as(Principal(id="officer-1", roles=OFFICER))
+    officer.get_fact_history(story.facts["bob"][0], reason="complaint 2026-17")
+    held = story.store.place_hold(user_id="bob", matter="case 9").hold_id
+    officer.get_fact_history(story.facts["bob"][1], reason="complaint 2026-18")
+
+    found = story.store.export(user_id="bob").document
+    assert held is not None
+    story.store.release_hold(held, user_id="bob")
+    later = story.store.export(user_id="bob").document
+
+    (look,) = found.others["looks"]
+    assert look["kind"] == "recorded"
+    assert "complaint 2026-17" in json.dumps(look, ensure_ascii=False)
+    assert len(later.others["looks"]) == 2
+    # What was done to a memory elsewhere is not done to it here.
+    assert other.import_export(later).facts == later.counts.facts
 
 
 def test_an_export_knows_no_page(story: Told) -> None:
