@@ -24,7 +24,7 @@ from muniment.archive.evidence_check import (
 from muniment.archive.package import Line, Source, base64_text
 from muniment.domain.scope import Scope
 from muniment.domain.time import FOREVER, Instant
-from muniment.errors import IncompleteExportError
+from muniment.errors import IncompleteExportError, InvalidValueError
 from muniment.instants import moment, to_text
 from muniment.ledger.attesting import Attestor
 from muniment.ledger.compression import NEWEST, dictionary_bytes
@@ -82,6 +82,9 @@ class EvidenceMaker:
             self._lookup.span(asked.start or Instant(0), asked.end)
         for recorded_at, valid_at in asked.as_of:
             self._lookup.at(recorded_at, valid_at)
+            if asked.end is not None and recorded_at >= asked.end:
+                shown = to_text(moment(recorded_at))
+                raise InvalidValueError("points", shown, "before the end asked for")
         made = disclose(
             self._ledger, asked.scope, form="evidence", matter=asked.matter, origin=origin
         )
@@ -90,7 +93,7 @@ class EvidenceMaker:
         note = attestor.tree_head()
         first, last = self._span(attestor.read(note).size)
         events = self._ledger.recorder.read_subject(subject.ref, until=last)
-        states = self._states(subject, last)
+        states = [self._state(subject, each) for each in self._points(made)]
         told = {each["position"] for line in states for each in line["facts"]}
         lines = self._event_lines(subject, events, told, first, attestor.read(note))
         transactions = self._transaction_lines(subject, events, first)
@@ -120,19 +123,14 @@ class EvidenceMaker:
             return first, size
         return first, self._ledger.resolve(Instant(asked.end - 1)).position
 
-    def _points(self, last: int) -> list[Point]:
+    def _points(self, made: Disclosed) -> list[Point]:
         """Return the points asked for, with where the time asked for begins and ends."""
         asked = self._asked
         now = self._ledger.present().now
         edges = [each for each in (asked.start, asked.end) if each and each <= now]
         pairs = [*asked.as_of, *((Instant(each - 1), None) for each in edges)]
-        points = [self._lookup.at(*each) for each in pairs]
-        if not points:
-            points.append(self._lookup.now())
-        return [each for each in points if each.position <= last]
-
-    def _states(self, subject: Subject, last: int) -> list[dict[str, Any]]:
-        return [self._state(subject, each) for each in self._points(last)]
+        latest = made.committed.recorded_at, None
+        return [self._lookup.at(*each) for each in pairs or [latest]]
 
     def _state(self, subject: Subject, point: Point) -> dict[str, Any]:
         found = self._lookup.facts(subject.scope, point)

@@ -79,7 +79,8 @@ class ArchiveAheadError(Conflict):
         self.file, self.ledger = file, ledger
         super().__init__(
             f"the archive of ledger {ledger} is ahead of it, see {file}: an older backup "
-            "was restored. Rebuild the ledger from the archive, or set another archive_url"
+            "was restored. Rebuild the ledger from the archive, or move that manifest and "
+            "the later ones to another place"
         )
 
 

@@ -22,6 +22,7 @@ from muniment.ledger.database import (
     StandingConnection,
     dispose,
     of_drivers,
+    reading,
     transaction,
 )
 from muniment.ledger.merkle import TreeStore
@@ -210,7 +211,9 @@ class SqlRecorder(LedgerRecorder):
             return sql_cold.stream_lengths(connection, self.ledger, streams, until=until)
 
     def segments(self) -> Sequence[Segment]:
-        with self.reading() as connection:
+        # Asked for while a page of events is read, so not by a connection for reading.
+        engine = self.engine.execution_options(isolation_level="AUTOCOMMIT")
+        with reading(engine) as connection:
             return sql_cold.segments(connection, self.ledger)
 
     @contextmanager

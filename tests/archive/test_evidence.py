@@ -261,6 +261,12 @@ def test_what_cannot_be_made_is_refused_before_anything_is_written(
             tmp_path / "b.zip", reason="r", points=["2999-01-01T00:00:00Z"], **asked
         )
 
+    then = instant(made.story.times[3])
+    with pytest.raises(InvalidValueError, match="before the end"):
+        store.export_evidence(
+            tmp_path / "c.zip", reason="r", end=then, points=[then], **asked
+        )
+
     assert taken.read_bytes() == b"mine"
     assert sorted(each.name for each in tmp_path.iterdir()) == ["taken.zip"]
     assert store.plan_archive().last_position == before
