@@ -15,7 +15,7 @@ from benchmarks.sizes import Sizes
 from benchmarks.timing import Work, percentiles_ms, race, seconds
 from benchmarks.workload import fact_fields, user_id
 from muniment import MemoryStore
-from muniment.ledger import proof, sql_recorder
+from muniment.ledger import proof, sql_append
 from muniment.ledger.leaves import LeafHasher
 from muniment.ledger.merkle import Tree
 from muniment.ledger.proof import HASH_BYTES, TreeHead
@@ -146,7 +146,7 @@ def _no_tree() -> Iterator[None]:
     blank: dict[tuple[object, str], Callable[..., object]] = {
         (SqlTree, "grow"): lambda *_: None,
         (LeafHasher, "leaf"): lambda *_: b"",
-        (sql_recorder, "digest_of"): lambda _: b"",
+        (sql_append, "digest_of"): lambda _: b"",
     }
     whole = {place: getattr(*place) for place in blank}
     _put(blank)

@@ -19,19 +19,18 @@ from muniment.api.answers import Fact, RollbackPlan
 from muniment.api.custody import CustodialStore
 from muniment.api.searching import scopes_of
 from muniment.api.sensitivity import is_careful, unrestricted
+from muniment.api.turns import named_turn
 from muniment.domain.access import (
-    VERBS,
     Grant,
     Kind,
-    Named,
     Principal,
     Right,
-    Verb,
     act_of,
     can_see,
     checked_reason,
     right_to,
 )
+from muniment.domain.acts import VERBS, Named, Verb
 from muniment.domain.events import HoldPlaced
 from muniment.domain.scope import Scope
 from muniment.errors import (
@@ -42,7 +41,9 @@ from muniment.errors import (
     OutOfReachError,
     UnguardedVerbError,
     UnknownFactError,
+    UnknownSessionError,
     UnknownTransactionError,
+    UnknownTurnError,
 )
 from muniment.ledger.records import FACT, SUBJECT
 
@@ -110,6 +111,9 @@ class ActingStore:
         if fields.get("scopes") is not None:
             # Read once: what is asked about is what was looked at here.
             fields["scopes"] = scopes_of(None, None, fields["scopes"])  # type: ignore[arg-type]
+        if name == "search" and self.principal.kind is Kind.AGENT:
+            # An agent cannot choose to leave no trace of itself.
+            fields |= {"receipt": True, "agent": self.principal.id}
         arguments = _by_name(method, args, fields)
         rights = [
             (scope, self._right(name, arguments, scope))
@@ -229,6 +233,8 @@ class ActingStore:
             case Named.FACT_OR_SCOPE if arguments.get("fact_id") is not None:
                 found = self._of_fact(arguments["fact_id"])
                 return [found, inputs.scope_of(user_id, scope)] if is_named else [found]
+            case Named.SESSION | Named.TURN:
+                return [self._of_talk(verb, arguments)]
             case Named.TRANSACTION:
                 return [self._of_transaction(arguments.get("tx_id"))]
             case Named.PLAN:
@@ -249,6 +255,27 @@ class ActingStore:
         if subject is None:
             raise UnknownFactError(named)
         return subject.scope
+
+    def _of_session(self, session_id: object) -> Scope:
+        named = inputs.name("session_id", session_id)
+        row = self._store._conversation.session(named)  # noqa: SLF001 - as above
+        vault = self._store._ledger.vault  # noqa: SLF001 - as above
+        subject = vault.subject(row.subject_ref) if row else None
+        if subject is None:
+            raise UnknownSessionError(named)
+        return subject.scope
+
+    def _of_talk(self, verb: Verb, arguments: Mapping[str, Any]) -> Scope:
+        if verb.named is Named.SESSION:
+            return self._of_session(arguments.get("session_id"))
+        name = inputs.name("turn_id", arguments.get("turn_id"))
+        named = named_turn(name)
+        if named is None:
+            raise UnknownTurnError(name)
+        try:
+            return self._of_session(named[0])
+        except UnknownSessionError:
+            raise UnknownTurnError(name) from None
 
     def _of_transaction(self, tx_id: object) -> Scope | None:
         number = inputs.count("tx_id", tx_id, least=1, most=2**62)
@@ -311,6 +338,10 @@ def _refuse_unseen(verb: Verb, arguments: Mapping[str, Any]) -> None:
     match verb.named:
         case Named.FACT | Named.FACT_OR_SCOPE if arguments.get("fact_id") is not None:
             raise UnknownFactError(str(arguments["fact_id"]))
+        case Named.SESSION:
+            raise UnknownSessionError(str(arguments["session_id"]))
+        case Named.TURN:
+            raise UnknownTurnError(str(arguments["turn_id"]))
         case Named.TRANSACTION:
             raise UnknownTransactionError(arguments.get("tx_id"))
         case _:

@@ -15,9 +15,9 @@ from muniment.domain.events import (
     GlassBroken,
     GlassReviewed,
     Inquiry,
-    Json,
 )
 from muniment.domain.scope import Scope
+from muniment.domain.text import Json
 from muniment.errors import (
     AccessDeniedError,
     GlassAlreadyBrokenError,

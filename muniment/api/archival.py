@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any, Unpack
 from muniment.api import inputs
 from muniment.api.custody import CustodialStore
 from muniment.api.fields import By, Who
-from muniment.api.opening import ClockSource, archive_place, open_ledger, settings_for
 from muniment.api.verbs import verb, write_verb
 from muniment.archive.cold import named
 from muniment.domain.scope import Scope
 from muniment.domain.time import Instant
-from muniment.errors import InvalidValueError, StoreNotFoundError
+from muniment.errors import InvalidValueError
 from muniment.instants import Time
-from muniment.settings import Settings
 
 
 if TYPE_CHECKING:
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
     from muniment.archive.package import Source
     from muniment.archive.portable import Document
     from muniment.archive.query import Rows
-    from muniment.archive.restoring import Restored
 
 
 class ArchivalStore(CustodialStore):
@@ -97,35 +94,6 @@ class ArchivalStore(CustodialStore):
             DamagedArchiveError: If a segment is not what it was when it was written.
         """
         return self._archiver().prune(self._lookup.timeline, progress=progress or _silent)
-
-    @classmethod
-    def rebuild_from_archive(
-        cls,
-        target: Settings | Path | str | None = None,
-        *,
-        clock: ClockSource | None = None,
-        progress: "Progress | None" = None,
-    ) -> "Restored":
-        """
-        Make the ledger of a store anew from its archive; the vault and its key are there.
-
-        Every answer, position and proof is what it was, as far as the archive reaches.
-        What was erased after it was archived is erased again when the store is opened. A
-        run that was interrupted goes on.
-
-        Args:
-            target: As of `open`.
-            clock: As of `open`.
-            progress: Told how many events of how many are there.
-
-        Raises:
-            StoreNotFoundError: If there is no archive.
-            LedgerNotEmptyError: If the ledger holds what the archive did not give it.
-            DamagedArchiveError: If a file of the archive is not what it was.
-            VaultMismatchError: If the vault is gone, another, or older than the archive.
-        """
-        settings, told = settings_for(target), progress or _silent
-        return _rebuilt(settings, clock=clock, progress=told)
 
     @verb
     def query_archive(self, sql: str) -> "Rows":
@@ -265,25 +233,6 @@ class ArchivalStore(CustodialStore):
         if older_than < timedelta(0):
             raise InvalidValueError("older_than", older_than, "a timedelta, not negative")
         return Instant(now - older_than // timedelta(microseconds=1))
-
-
-def _rebuilt(
-    settings: Settings, *, clock: ClockSource | None, progress: "Progress"
-) -> "Restored":
-    from muniment.archive.restoring import Restorer  # noqa: PLC0415 - as above
-    from muniment.archive.shelf import shelf_at  # noqa: PLC0415 - as above
-
-    place = named(archive_place(settings))
-    shelf = shelf_at(place)
-    if not shelf.names(f"manifests/ledger={settings.ledger}"):
-        raise StoreNotFoundError(place)
-    opened = open_ledger(settings, clock=clock, create=True, with_vault=True)
-    try:
-        found = Restorer(opened.ledger, shelf).run(progress=progress)
-        opened.timeline.rebuild()
-    finally:
-        opened.ledger.close()
-    return found
 
 
 def _silent(_done: int, _of: int) -> None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from muniment.domain import subject as subjects
 from muniment.domain.commands import DiscloseSubject
-from muniment.domain.events import Json
 from muniment.domain.scope import Scope
+from muniment.domain.text import Json
 from muniment.errors import SubjectErasedError
 from muniment.ledger.ledger import Committed, Ledger
 from muniment.ledger.records import Origin

@@ -23,7 +23,7 @@ from muniment.archive.evidence_check import (
 )
 from muniment.archive.package import Line, Source, base64_text
 from muniment.domain.scope import Scope
-from muniment.domain.time import FOREVER, Instant
+from muniment.domain.time import BEGINNING, FOREVER, Instant
 from muniment.errors import IncompleteExportError, InvalidValueError
 from muniment.instants import moment, to_text
 from muniment.ledger.attesting import Attestor
@@ -258,12 +258,12 @@ class EvidenceMaker:
         versions = [self._shape(e) for e in self._lookup.versions(subject, asked)]
         if len(versions) != len(asked):
             raise IncompleteExportError("versions", len(asked), len(versions))
-        end = self._asked.end or FOREVER
+        start, end = self._asked.start or BEGINNING, self._asked.end or FOREVER
         files = {
             **readable.tables(versions, states),
         }
         for source in self._sources:
-            found = source.lines(subject, start=self._asked.start or Instant(0), end=end)
+            found = source.lines(subject, start=start, end=end)
             files[f"{source.name}.jsonl"] = package.json_lines(
                 _mapping(self._names.hidden(shaped(each))) for each in found
             )

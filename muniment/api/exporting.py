@@ -27,11 +27,18 @@ from muniment.archive.portable import (
 )
 from muniment.domain.events import FactAsserted, FactRevised, HoldPlaced
 from muniment.domain.scope import Scope
-from muniment.domain.time import FOREVER, Instant
+from muniment.domain.time import BEGINNING, FOREVER
 from muniment.errors import IncompleteExportError
 from muniment.instants import moment, to_text
 from muniment.ledger.codec import kind_of
-from muniment.ledger.records import SUBJECT, Origin, RecordedEvent, StampedEvent
+from muniment.ledger.records import (
+    ACCESS,
+    GLASS,
+    SUBJECT,
+    Origin,
+    RecordedEvent,
+    StampedEvent,
+)
 from muniment.ledger.transaction import state_of
 from muniment.ledger.vault import Subject
 
@@ -86,7 +93,7 @@ class Exporter:
         done = self._done(subject, events)
         own = [each for each in events if each.stream == SUBJECT + subject.ref]
         about = [_about(each, stored) for each in own]
-        looks = [e for e in events if not e.fact_id and e.stream != SUBJECT + subject.ref]
+        looks = [e for e in events if e.stream.startswith((ACCESS, GLASS))]
         others = {each.name: self._others(each, subject) for each in self._sources}
         # As the record of who looked: nothing of it while a hold could be given away.
         first_held = _first_held(own)
@@ -117,9 +124,10 @@ class Exporter:
             about=about,
             others=others,
         )
-        counted = document.counts.versions + document.counts.about + len(looks)
-        if counted != len(stamped):
-            raise IncompleteExportError("events", len(stamped), counted)
+        counted = document.counts.versions + document.counts.about
+        expected = sum(bool(each.fact_id) for each in events) + len(own)
+        if counted != expected:
+            raise IncompleteExportError("events", expected, counted)
         return Export(
             export_id=made.disclosure_id, scope=scope, position=last, document=document
         )
@@ -200,7 +208,7 @@ class Exporter:
         ]
 
     def _others(self, source: Source, subject: Subject) -> list[dict[str, Any]]:
-        lines: Iterable[Any] = source.lines(subject, start=Instant(0), end=FOREVER)
+        lines: Iterable[Any] = source.lines(subject, start=BEGINNING, end=FOREVER)
         found: list[Any] = [shaped(each) for each in lines]
         return found
 

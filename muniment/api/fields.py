@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
-from muniment.domain.events import Json
+from muniment.domain.text import Json
 from muniment.instants import Time
 
 
@@ -36,6 +36,50 @@ class By(Who, total=False):
     """
 
     reason: str | None
+
+
+class Deed(TypedDict, total=False):
+    """
+    Who does something, and why.
+
+    Attributes:
+        actor, reason, trigger: As of `By`.
+    """
+
+    actor: str | None
+    reason: str | None
+    trigger: str | None
+
+
+class KeyedDeed(Deed, total=False):
+    """
+    Who does something that a key names, and why.
+
+    Attributes:
+        idempotency_key: As of `By`.
+    """
+
+    idempotency_key: str | None
+
+
+class NewTurn(KeyedDeed, total=False):
+    """
+    What can be said of a turn besides who said what.
+
+    Attributes:
+        uttered_at: When it was said, its offset and zone kept; when it is recorded if
+            left out. Turns are ordered by it.
+        agent: Which agent spoke; up to 256 characters, as all names here.
+        tool: Which tool answered, or was called.
+        entities: Names it mentions; at most 1,000.
+        metadata: The caller's own JSON; no key may be named like a field of `Fact`.
+    """
+
+    uttered_at: Time | None
+    agent: str | None
+    tool: str | None
+    entities: Sequence[str]
+    metadata: Mapping[str, Json] | None
 
 
 class NewFact(By, total=False):

@@ -6,9 +6,8 @@ from typing import Any
 
 from muniment.api.answers import Fact
 from muniment.api.fields import By
-from muniment.domain.events import Json
 from muniment.domain.scope import Scope
-from muniment.domain.text import is_one_line
+from muniment.domain.text import Json, is_one_line
 from muniment.domain.time import Instant
 from muniment.errors import (
     ContentTooLargeError,
@@ -150,6 +149,11 @@ def metadata(value: object, *, limit: int) -> Mapping[str, Json]:
     if size > limit:
         raise ContentTooLargeError("metadata", size, limit)
     return plain
+
+
+def plain(field: str, value: object) -> Json:
+    """Return *value*, which is JSON that can be kept exactly."""
+    return _json(field, value, depth=1)
 
 
 def origin(by: Mapping[str, Any]) -> Origin:

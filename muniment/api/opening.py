@@ -1,7 +1,5 @@
 """From settings to an open ledger: databases, keys, migrations, projections."""
 
-import hashlib
-import os
 import shutil
 import tempfile
 import weakref
@@ -15,19 +13,20 @@ from urllib.parse import quote
 import sqlalchemy as sa
 
 from muniment import migrations
+from muniment.api.accounting import tell_what_was_lost
+from muniment.api.key_files import KEY_FILE, default_key_file, key_ring
 from muniment.api.recalling import ENGINE_DIRECTORY, Recall, open_recall
 from muniment.archive.cold import ColdArchive
 from muniment.clock import Clock, system_clock
 from muniment.domain.time import BEGINNING, Instant
 from muniment.errors import (
-    ConfigurationError,
     InvalidValueError,
     NotAStoreError,
     StoreNotFoundError,
     VaultMismatchError,
 )
 from muniment.instants import to_instant
-from muniment.ledger import keys, tables
+from muniment.ledger import tables
 from muniment.ledger.archiving_lock import LOCK_SUFFIX
 from muniment.ledger.attesting import sign_every
 from muniment.ledger.database import (
@@ -38,21 +37,22 @@ from muniment.ledger.database import (
     sqlite_file,
     writing,
 )
-from muniment.ledger.key_service import service_named
-from muniment.ledger.keys import KeyRing
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.memory_recorder import MemoryRecorder
 from muniment.ledger.sql_recorder import SqlRecorder
+from muniment.ledger.tally import Tally
 from muniment.ledger.vault import Vault
 from muniment.projections.beliefs import Timeline
+from muniment.projections.conversation import Conversation
+from muniment.projections.memory_conversation import MemoryConversation
 from muniment.projections.memory_timeline import MemoryTimeline
+from muniment.projections.sql_conversation import SqlConversation
 from muniment.projections.timeline import SqlTimeline
 from muniment.settings import Settings
 
 
 LEDGER_FILE = "ledger.db"
 VAULT_FILE = "vault.db"
-KEY_FILE = "key"
 ARCHIVE_DIRECTORY = "archive"
 VAULT_SCHEMA = "muniment_vault"
 
@@ -66,20 +66,23 @@ ClockSource = Callable[[], datetime | Instant]
 @dataclass(frozen=True, slots=True)
 class OpenLedger:
     """
-    A ledger with its timeline, open.
+    A ledger with its read models, open.
 
     Attributes:
         place: The directory or URL, without a password.
+        tally: Counts receipts that are not recorded yet.
         archive: Where the archive is, if anybody said.
         leave: Called once the ledger is closed.
     """
 
     ledger: Ledger
     timeline: Timeline
+    conversation: Conversation
     recall: Recall
     place: str
-    archive: str | None = None
+    tally: Tally
     leave: Callable[[], object] | None = None
+    archive: str | None = None
 
 
 def settings_for(target: Settings | Path | str | None) -> Settings:
@@ -160,13 +163,18 @@ def _open(
         pool_size=settings.pool_size,
     )
     timeline = SqlTimeline(recorder)
-    ledger = Ledger(recorder, vault, timeline, settings.ledger)
+    conversation = SqlConversation(recorder)
+    ledger = Ledger(recorder, vault, timeline, settings.ledger, conversation)
     timeline.bind(ledger.mapper)
     sign_every(ledger, settings.tree_head_every)
     recall = open_recall(settings, ledger, timeline)
+    place = _shown(settings.database_url)
+    directory, name = _tally_place(settings), f"{vault.vault_id}-{settings.ledger}"
+    tell_what_was_lost(ledger, directory, name)
+    tally = Tally(directory, name)
     archive = archive_place(settings)
     recorder.cold = ColdArchive(recorder, archive)
-    return OpenLedger(ledger, timeline, recall, _shown(settings.database_url), archive)
+    return OpenLedger(ledger, timeline, conversation, recall, place, tally, archive=archive)
 
 
 def _in_memory(settings: Settings, clock: ClockSource | None) -> OpenLedger:
@@ -177,14 +185,19 @@ def _in_memory(settings: Settings, clock: ClockSource | None) -> OpenLedger:
     located = settings.model_copy(update={"vault_url": vault_url, "key_file": key_file})
     recorder = MemoryRecorder(_clock(clock) or system_clock, ledger=settings.ledger)
     timeline = MemoryTimeline(recorder)
-    ledger = Ledger(recorder, _vault(located, has_ledger=False), timeline, settings.ledger)
+    conversation = MemoryConversation(recorder)
+    vault = _vault(located, has_ledger=False)
+    ledger = Ledger(recorder, vault, timeline, settings.ledger, conversation)
     timeline.bind(ledger.mapper)
     sign_every(ledger, settings.tree_head_every)
     removed = weakref.finalize(ledger, shutil.rmtree, place, ignore_errors=True)
     recall = open_recall(settings, ledger, timeline)
+    tally = Tally(None, settings.ledger)
     archive = settings.archive_url or str(place / ARCHIVE_DIRECTORY)
     recorder.cold = ColdArchive(recorder, archive)
-    return OpenLedger(ledger, timeline, recall, _MEMORY, archive, leave=removed)
+    return OpenLedger(
+        ledger, timeline, conversation, recall, _MEMORY, tally, removed, archive
+    )
 
 
 def _connected(url: str, settings: Settings, *, schema: str | None) -> sa.Engine:
@@ -262,7 +275,7 @@ def _vault(settings: Settings, *, has_ledger: bool) -> Vault:
                 f"the vault at {_shown(url)} is gone, and with it every key: no content "
                 "can be read"
             )
-        ring = _key_ring(settings, create=not has_vault)
+        ring = key_ring(settings, create=not has_vault)
         timeout = settings.lock_timeout
         migrations.upgrade(engine, "vault", lock_timeout=timeout, schema=schema)
         vault = Vault(engine, ledger=settings.ledger, keys=ring, lock_timeout=timeout)
@@ -289,51 +302,10 @@ def archive_place(settings: Settings) -> str | None:
     return None if file is None else str(file.parent / ARCHIVE_DIRECTORY)
 
 
-def _key_ring(settings: Settings, *, create: bool) -> KeyRing:
-    if settings.key_service is not None:
-        if settings.key is not None:
-            raise ConfigurationError(
-                "both a key and a key service are named", "leave one of them out"
-            )
-        return KeyRing(service_named(settings.key_service))
-    if settings.key is not None:
-        text = settings.key.get_secret_value()
-        return KeyRing(lambda: keys.from_text(text, origin="MUNIMENT_KEY"))
-    path = settings.key_file or _default_key_file(settings)
-    keys.from_file(path, create=create)
-    return KeyRing(lambda: keys.from_file(path, create=False))
-
-
-def rotate_key(settings: Settings, vault: Vault, progress: Callable[[int], None]) -> int:
-    """Replace the key-encryption key of *vault*; see `MemoryStore.rotate_key`."""
-    if settings.key_service is not None or settings.key is not None:
-        known = vault.keys_at_hand()
-        if len(known) == 1:
-            raise ConfigurationError(
-                "one key-encryption key is at hand",
-                "let MUNIMENT_KEY name the old key and a new one, with a comma, or the "
-                "key service give both",
-            )
-        return vault.rotate(known[-1], progress=progress)
-    path = settings.key_file or _default_key_file(settings)
-    held = keys.from_file(path, create=False)
-    if len(held) == 1:
-        held = (*held, keys.new_key())
-        keys.to_file(path, held)
-    done = vault.rotate(held[-1].kek_id, progress=progress)
-    keys.to_file(path, held[-1:])
-    return done
-
-
-def _default_key_file(settings: Settings) -> Path:
-    file = sqlite_file(settings.vault_url or settings.database_url)
-    if file is not None:
-        return file.parent / KEY_FILE
-    # A server has no directory of ours: the key stays with whoever runs the store.
-    place = sa.make_url(settings.database_url).set(password=None, query={})
-    digest = hashlib.sha256(place.render_as_string().encode()).hexdigest()[:12]
-    home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
-    return Path(home) / "muniment" / "keys" / f"{place.database}-{digest}"
+def _tally_place(settings: Settings) -> Path:
+    """Return where the tallies of receipts are kept: beside the ledger, or at home."""
+    file = sqlite_file(settings.database_url)
+    return file.parent if file else default_key_file(settings).parent
 
 
 def _enrol(engine: sa.Engine, settings: Settings, vault: Vault, *, create: bool) -> None:

@@ -119,6 +119,7 @@ _STATED: Final[Fields] = {
     "valid_from": Time,
     "valid_to": Time,
     "source": Text,
+    "status": Text,
     "confidence": Share,
     "importance": Share,
     "core": bool,

@@ -6,19 +6,21 @@ from types import TracebackType
 from typing import Self, Unpack
 
 from muniment.api import inputs
-from muniment.api.accountable import AccountableStore
 from muniment.api.answers import Receipt, RollbackPlan
 from muniment.api.fields import By
 from muniment.api.forgetting import Forgetter
+from muniment.api.key_files import rotate_key
 from muniment.api.opening import (
     ClockSource,
     OpenLedger,
     open_ledger,
-    rotate_key,
     settings_for,
 )
 from muniment.api.recalling import RecallStores
-from muniment.api.rollbacks import Cause, OnConflict, Planner
+from muniment.api.receipting import ReceiptBook
+from muniment.api.restoring import RestorableStore
+from muniment.api.rollbacks import Cause, OnConflict, Planner, plan_fact
+from muniment.api.sources import Kept
 from muniment.api.verbs import verb, write_verb
 from muniment.domain.commands import RollBackFact
 from muniment.domain.scope import Scope
@@ -32,7 +34,7 @@ _ATTEMPTS = 10
 """How often a rollback that nobody has looked at is planned anew before it gives up."""
 
 
-class MemoryStore(AccountableStore):
+class MemoryStore(RestorableStore):
     """
     What agents remember of people, at every moment it was remembered.
 
@@ -49,7 +51,17 @@ class MemoryStore(AccountableStore):
         self._content_limit = settings.content_limit
         self._recall = opened.recall
         lookup = self._lookup
-        lookup.derived = (*lookup.derived, RecallStores(opened.recall))
+        self._conversation = opened.conversation
+        stores = opened.conversation, RecallStores(opened.recall)
+        lookup.derived = (*lookup.derived, *stores)
+        self._receipts = ReceiptBook(
+            opened.ledger,
+            window=settings.receipt_window,
+            capacity=settings.receipt_queue,
+            patience=settings.lock_timeout,
+            tally=opened.tally,
+        )
+        self.sources = Kept("turns", self.turns_of), Kept("receipts", self.receipts_of)
         self._leave = opened.leave
         self._settings = settings
 
@@ -98,13 +110,22 @@ class MemoryStore(AccountableStore):
         return self._settings
 
     def close(self) -> None:
-        """Let go of connections and keys; what was written stays."""
+        """
+        Record the receipts that wait, then let go of connections and keys.
+
+        Raises:
+            LedgerBusyError: If the database does not take those receipts; all else is
+                let go of then, too.
+        """
         if self._open_lookup is not None:
-            self._recall.close()
-            self._ledger.close()
-            if self._leave is not None:
-                self._leave()
-        self._open_lookup = None
+            try:
+                self._receipts.close()
+            finally:
+                self._recall.close()
+                self._ledger.close()
+                if self._leave is not None:
+                    self._leave()
+                self._open_lookup = None
 
     def __enter__(self) -> Self:
         return self
@@ -160,7 +181,7 @@ class MemoryStore(AccountableStore):
         if by_fact:
             named = user_id is not None or scope is not None
             whose = inputs.scope_of(user_id, scope) if named else None
-            return _plan_fact(planner, fact_id, to_version, scope=whose)
+            return plan_fact(planner, fact_id, to_version, scope=whose)
         whose = inputs.scope_of(user_id, scope)
         if to is not None:
             return planner.to_time(whose, to_instant(to))
@@ -339,15 +360,6 @@ class MemoryStore(AccountableStore):
         """
         return rotate_key(self._settings, self._ledger.vault, progress or _silent)
 
-    def rebuild(self) -> int:
-        """
-        Replace the timeline by a fresh fold of the ledger; writers wait meanwhile.
-
-        Returns:
-            How many rectangles it has.
-        """
-        return self._lookup.timeline.rebuild()
-
     def _planned(
         self,
         make: Callable[[Planner], RollbackPlan],
@@ -371,17 +383,3 @@ class MemoryStore(AccountableStore):
 
 def _silent(_done: int) -> None:
     """Tell nobody."""
-
-
-def _plan_fact(
-    planner: Planner,
-    fact_id: str | None,
-    to_version: int | None,
-    *,
-    scope: Scope | None = None,
-) -> RollbackPlan:
-    if fact_id is None or to_version is None:
-        raise InvalidValueError("the rollback", "this", "both of fact_id and to_version")
-    inputs.name("fact_id", fact_id)
-    inputs.count("to_version", to_version, least=0, most=2**31)
-    return planner.to_version(fact_id, to_version, scope=scope)

@@ -1,5 +1,5 @@
 """
-What can happen to a fact and to a subject.
+What can happen to a fact and to a subject; the rest is in `session` and `receipt`.
 
 Stored forever: rename nothing, only add and upcast.
 
@@ -13,12 +13,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from muniment.domain.receipt import AccountEvent
+from muniment.domain.session import TalkEvent
+from muniment.domain.text import Json
 from muniment.domain.time import ALWAYS, Instant, Period
 from muniment.domain.values import quickly_made
-
-
-Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
-"""What metadata may hold; numbers are finite."""
 
 
 class Status(StrEnum):
@@ -392,4 +391,4 @@ class ApiKeyRevoked:
 
 ApiKeyEvent = ApiKeyIssued | ApiKeyRevoked
 
-Event = FactEvent | SubjectEvent | AccessEvent | ApiKeyEvent
+Event = FactEvent | SubjectEvent | AccessEvent | ApiKeyEvent | TalkEvent | AccountEvent

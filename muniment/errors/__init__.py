@@ -23,6 +23,8 @@ Every error Muniment raises on purpose.
   + NotFound                    the thing named is not there
     - UnknownFactError
     - UnknownTransactionError
+    - UnknownSessionError
+    - UnknownTurnError
     - UnknownHoldError
     - FactNotCurrentError       recorded once, but not believed now
     - FactRedactedError         its content was made unreadable for good
@@ -37,6 +39,7 @@ Every error Muniment raises on purpose.
     - ForgottenRequestError     ... for a memory that was erased since
     - HoldTakenError            a hold of that name was placed before
     - PlanOutdatedError         the subject changed after the plan was made
+    - SessionEndedError         nothing more can be said in it
     - RollbackConflictError     others wrote on top of what would go
     - ArchiveAheadError         an older ledger was put back
     - LedgerNotEmptyError       only an empty one can be restored
@@ -60,6 +63,7 @@ Every error Muniment raises on purpose.
     - IndexUnavailableError     the engine of the current facts cannot answer
     - IndexHeldError            another process holds that engine
     - EmbedderUnavailableError  it cannot embed now, or answers nonsense
+    - SummarizerUnavailableError  a model cannot summarise now, or answers nonsense
     - WitnessUnavailableError   a tree head could not be published
     - ArchiveUnavailableError   the archive cannot be reached
     - RateLimitedError          more requests than a key has
@@ -124,6 +128,7 @@ from muniment.errors.faults import (
     NewerSchemaError,
     ProjectionError,
     StoreClosedError,
+    SummarizerUnavailableError,
     TamperedError,
     UnknownEventError,
     VaultMismatchError,
@@ -154,7 +159,9 @@ from muniment.errors.missing import (
     SubjectErasedError,
     UnknownFactError,
     UnknownHoldError,
+    UnknownSessionError,
     UnknownTransactionError,
+    UnknownTurnError,
 )
 from muniment.errors.refused import (
     ArchiveAheadError,
@@ -164,6 +171,7 @@ from muniment.errors.refused import (
     LedgerNotEmptyError,
     PlanOutdatedError,
     RollbackConflictError,
+    SessionEndedError,
     SubjectFrozenError,
     SubjectHeldError,
     VersionConflictError,
@@ -226,11 +234,13 @@ __all__ = [
     "ReservedMetadataError",
     "RollbackConflictError",
     "ServiceUnavailableError",
+    "SessionEndedError",
     "StoreClosedError",
     "StoreNotFoundError",
     "SubjectErasedError",
     "SubjectFrozenError",
     "SubjectHeldError",
+    "SummarizerUnavailableError",
     "TamperedError",
     "Unavailable",
     "UnguardedVerbError",
@@ -240,7 +250,9 @@ __all__ = [
     "UnknownFieldError",
     "UnknownGlassError",
     "UnknownHoldError",
+    "UnknownSessionError",
     "UnknownTransactionError",
+    "UnknownTurnError",
     "VaultMismatchError",
     "VersionBeyondHeadError",
     "VersionConflictError",

@@ -238,6 +238,10 @@ class _MemoryAppend:
     def read_stream(self, stream: str) -> Sequence[StampedEvent]:
         return self._recorder.read_stream(stream)
 
+    def read_stream_end(self, stream: str) -> StampedEvent | None:
+        found = self._recorder.read_stream(stream)
+        return found[-1] if found else None
+
     def read(self, *, first: int, last: int) -> Sequence[StampedEvent]:
         return self._recorder.read(after=first - 1, until=last, limit=last)
 

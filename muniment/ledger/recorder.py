@@ -87,6 +87,9 @@ class Append(Protocol):
     def read_stream(self, stream: str) -> Sequence[StampedEvent]:
         """Return one stream, oldest first, with what this block appended."""
 
+    def read_stream_end(self, stream: str) -> StampedEvent | None:
+        """Return the last event of one stream, as above; ``None`` when it has none."""
+
     def read(self, *, first: int, last: int) -> Sequence[StampedEvent]:
         """Return the events *first* to *last*, with what this block appended."""
 

@@ -18,7 +18,15 @@ from muniment.ledger.vault import Subject
 
 FACT = "fact-"
 SUBJECT = "subject-"
-"""A stream is named after the fact or the subject whose events it holds."""
+SESSION = "session-"
+TURNS = "turns-"
+SUMMARIES = "summaries-"
+RECEIPTS = "receipts-"
+"""A stream is named after the fact, the subject or the session whose events it holds."""
+
+CONFIGURATION = "configuration"
+ACCOUNT = "account"
+"""The streams of the ledger itself: how agents are set up, what it must own up to."""
 
 ACCESS = "access-"
 GLASS = "glass-"
@@ -128,8 +136,14 @@ class RecordedEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     event: Event
 
     @property
+    def session_id(self) -> str:
+        """The session whose stream, turns or summaries these are; empty for any other."""
+        kind, _, name = self.stream.partition("-")
+        return name if f"{kind}-" in (SESSION, TURNS, SUMMARIES) else ""
+
+    @property
     def fact_id(self) -> str:
-        """The fact whose stream this is; empty for the stream of a subject."""
+        """The fact whose stream this is; empty for any other stream."""
         return self.stream.removeprefix(FACT) if self.stream.startswith(FACT) else ""
 
 

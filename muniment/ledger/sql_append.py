@@ -91,6 +91,12 @@ class SqlAppend:
         )
         return self._whole([stamped(row) for row in rows])
 
+    def read_stream_end(self, stream: str) -> StampedEvent | None:
+        row = statements.STREAM_END.first(
+            self.connection, ledger=self._ledger, stream=stream
+        )
+        return None if row is None else stamped(row)
+
     def read(self, *, first: int, last: int) -> Sequence[StampedEvent]:
         rows = statements.READ.rows(
             self.connection, ledger=self._ledger, after=first - 1, until=last

@@ -114,6 +114,12 @@ READ_STREAM = Prepared(
     .where(_event.ledger == _LEDGER, _event.stream == sa.bindparam("stream", type_=sa.Text))
     .order_by(_event.version)
 )
+STREAM_END = Prepared(
+    sa.select(*EVENT_COLUMNS)
+    .where(_event.ledger == _LEDGER, _event.stream == sa.bindparam("stream", type_=sa.Text))
+    .order_by(_event.version.desc())
+    .limit(sa.literal_column("1"))
+)
 READ_STREAMS = Prepared(
     sa.select(*EVENT_COLUMNS)
     .where(

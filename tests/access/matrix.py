@@ -85,6 +85,8 @@ class Target:
     fact_id: str
     other_fact_id: str
     tx_id: int
+    session_id: str
+    turn_id: str
     long_ago: str
     store: MemoryStore
 
@@ -102,6 +104,10 @@ def _of_scope(**fields: object) -> Call:
 
 def _of_fact(**fields: object) -> Call:
     return lambda target: ((target.fact_id,), fields)
+
+
+def _of_session(**fields: object) -> Call:
+    return lambda target: ((target.session_id,), fields)
 
 
 def _of_ledger(*args: object, **fields: object) -> Call:
@@ -127,6 +133,18 @@ CALLS: Mapping[str, tuple[str, Call]] = {
     ),
     "list_modified_facts": ("look", lambda t: ((), {**t.whose, "start": t.long_ago})),
     "blame": ("look", _of_scope()),
+    "get_session": ("recall", _of_session()),
+    "list_sessions": ("recall", _of_scope()),
+    "get_turns": ("recall", _of_session()),
+    "get_turns then": ("look", lambda t: ((t.session_id,), {"as_of": t.long_ago})),
+    "get_turn": ("recall", lambda t: ((t.turn_id,), {})),
+    "get_summaries": ("recall", _of_session()),
+    "get_turns_before": ("look", lambda t: ((), {**t.whose, "timestamp": t.long_ago})),
+    "get_source_turns": ("look", _of_fact()),
+    "get_facts_of_turn": ("look", lambda t: ((t.turn_id,), {})),
+    "get_uses": ("look", _of_fact()),
+    "get_receipts": ("look", _of_scope()),
+    "reproduce_badcase": ("look", lambda t: ((), {**t.whose, "timestamp": t.long_ago})),
     "plan_rollback": (
         "take_back",
         lambda t: ((), {"fact_id": t.fact_id, "to_version": 1}),
@@ -155,6 +173,16 @@ CALLS: Mapping[str, tuple[str, Call]] = {
     "reindex": ("operate", _of_ledger()),
     "rebuild": ("operate", _of_ledger()),
     "rotate_key": ("operate", _of_ledger()),
+    "record_config": ("operate", _of_ledger("prompt", value="v1")),
+    "get_config_as_of": ("operate", _of_ledger("2026-01-01T00:00:00Z")),
+    "flush_receipts": ("operate", _of_ledger()),
+    "count_lost_receipts": ("operate", _of_ledger()),
+    "start_session": ("write", _of_scope()),
+    "add_turn": ("write", _of_session(role="user", content="hi")),
+    "add_turns": ("write", _of_session(turns=[{"role": "user", "content": "hi"}])),
+    "summarize_session": ("write", _of_session(force=True, keep=0)),
+    "withdraw_summary": ("write", _of_session(version=1)),
+    "end_session": ("write", _of_session()),
     "remember": ("write", lambda t: (("likes tea 茶",), t.whose)),
     "remember_many": ("write", lambda t: ((["likes jazz", "写 Rust"],), t.whose)),
     "update": ("write", _of_fact(content="likes coffee")),
@@ -202,6 +230,10 @@ def is_of_ledger(name: str) -> bool:
         "reindex",
         "rebuild",
         "rotate_key",
+        "record_config",
+        "get_config_as_of",
+        "flush_receipts",
+        "count_lost_receipts",
     )
 
 

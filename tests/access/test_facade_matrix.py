@@ -8,7 +8,8 @@ import pytest
 
 from muniment import MemoryStore, Scope, Settings
 from muniment.domain.access import LEDGER as LEDGER_PLACE
-from muniment.domain.access import RIGHTS, VERBS, Act, Role
+from muniment.domain.access import RIGHTS, Role
+from muniment.domain.acts import VERBS, Act
 from muniment.errors import (
     AccessDeniedError,
     MunimentError,
@@ -16,7 +17,9 @@ from muniment.errors import (
     ReasonRequiredError,
     UnguardedVerbError,
     UnknownFactError,
+    UnknownSessionError,
     UnknownTransactionError,
+    UnknownTurnError,
 )
 from tests.access.matrix import (
     CALLS,
@@ -38,7 +41,18 @@ Made = tuple[Sequence[Any], Mapping[str, Any]]
 
 EXPECTED = expected()
 UNGUARDED = {
-    *("acting_as", "authenticate", "close", "open", "place", "settings"),
+    "acting_as",
+    "authenticate",
+    "close",
+    "open",
+    "place",
+    "settings",
+    # What is written in a prompt, or told of it, cannot be cut down to what an agent reads.
+    "build_context",
+    "why",
+    # By which what is kept of a subject is put into an export.
+    "receipts_of",
+    "turns_of",
     *("archive", "plan_archive", "prune", "query_archive", "rebuild_from_archive"),
     *("export", "export_evidence", "import_export", "sources"),
 }
@@ -58,18 +72,19 @@ def outcome(store: MemoryStore, identity: str, name: str, made: Made) -> str:
         return REASONED
     except AccessDeniedError:
         return DENIED
-    except (OutOfReachError, UnknownFactError, UnknownTransactionError):
+    except UNSEEN:
         return HIDDEN
     return OK
 
 
-REFUSED = (
-    AccessDeniedError,
+UNSEEN = (
     OutOfReachError,
-    ReasonRequiredError,
     UnknownFactError,
+    UnknownSessionError,
     UnknownTransactionError,
+    UnknownTurnError,
 )
+REFUSED = (AccessDeniedError, ReasonRequiredError, *UNSEEN)
 
 
 def _call(store: MemoryStore, identity: str, verb: str, made: Made) -> None:
@@ -88,11 +103,15 @@ def _call(store: MemoryStore, identity: str, verb: str, made: Made) -> None:
 def target(store: MemoryStore, scope: Scope) -> Target:
     fact = store.remember("likes tea", scope=scope, session_id="chat-7")
     other = store.remember("drinks tea", scope=scope, category="taste")
+    begun = store.start_session(scope=scope)
+    turn = store.add_turn(begun.session_id, role="user", content="我喝茶")
     return Target(
         scope=scope,
         fact_id=fact.fact_id,
         other_fact_id=other.fact_id,
         tx_id=fact.tx_id,
+        session_id=begun.session_id,
+        turn_id=turn.turn_id,
         long_ago=other.recorded_at.isoformat(),
         store=store,
     )

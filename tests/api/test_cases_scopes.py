@@ -20,6 +20,8 @@ from muniment.errors import (
 )
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.sql_recorder import SqlRecorder
+from muniment.ledger.tally import Tally
+from muniment.projections.sql_conversation import SqlConversation
 from muniment.projections.timeline import SqlTimeline
 from tests.api.days import day
 from tests.api.whole import whole
@@ -227,10 +229,14 @@ def _sharing(store: MemoryStore, name: str, backend: Backend) -> MemoryStore:
     timeline = SqlTimeline(other)
     with backend.ledger(ledger=name, pool_size=2) as opened:
         vault = opened.ledger.vault
-    ledger = Ledger(other, vault, timeline, name)
+    conversation = SqlConversation(other)
+    ledger = Ledger(other, vault, timeline, name, conversation)
     timeline.bind(ledger.mapper)
     return MemoryStore(
-        OpenLedger(ledger, timeline, opened.recall, "shared"), backend.settings(ledger=name)
+        OpenLedger(
+            ledger, timeline, conversation, opened.recall, "shared", Tally(None, name)
+        ),
+        backend.settings(ledger=name),
     )
 
 

@@ -288,12 +288,12 @@ def test_what_else_is_kept_of_somebody_is_given_out_with_it(
     made: Made, tmp_path: Path
 ) -> None:
     store, file = made.story.store, tmp_path / "turns.zip"
-    store.sources = (Turns(),)
+    kept, store.sources = store.sources, (Turns(),)
     try:
         store.export_evidence(file, user_id="ann", matter="m", reason="r")
         exported = store.export(user_id="ann").document
     finally:
-        store.sources = ()
+        store.sources = kept
 
     report(file.read_bytes(), made)
     turns = contents(file.read_bytes())["turns.jsonl"]

@@ -78,7 +78,7 @@ def test_an_export_counts_all_there_is(story: Told) -> None:
         "versions": 11,
         "transactions": 13,
         "about": 2,
-        "others": {"looks": 0},
+        "others": {"looks": 0, "receipts": 0, "turns": 0},
     }
     assert "CANARY bob" not in found.json()
     assert [each["kind"] for each in shape["about"]] == ["hold_placed", "disclosed"]

@@ -65,6 +65,7 @@ def test_a_text_is_embedded_once_for_its_subject(place: Place) -> None:
     assert len(findable(place, catch_up, "ann")) == 2
 
 
+# M19 (mem0#5245: what is extracted vanishes with a warning).
 def test_an_embedder_that_fails_for_one_of_three_loses_nothing(place: Place) -> None:
     place.embedder.fails = lambda text: "go" in text
     written = place.store.remember_many(["plays chess", "plays go", "sings"], user_id="bob")

