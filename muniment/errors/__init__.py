@@ -41,6 +41,8 @@ Every error Muniment raises on purpose.
     - PlanOutdatedError         the subject changed after the plan was made
     - SessionEndedError         nothing more can be said in it
     - RollbackConflictError     others wrote on top of what would go
+    - ArchiveAheadError         an older ledger was put back
+    - LedgerNotEmptyError       only an empty one can be restored
   + Forbidden                   the caller may not do this
     - AccessDeniedError         not to a memory it can read
     - OutOfReachError           not even know what there is
@@ -63,6 +65,7 @@ Every error Muniment raises on purpose.
     - EmbedderUnavailableError  it cannot embed now, or answers nonsense
     - SummarizerUnavailableError  a model cannot summarise now, or answers nonsense
     - WitnessUnavailableError   a tree head could not be published
+    - ArchiveUnavailableError   the archive cannot be reached
     - RateLimitedError          more requests than a key has
     - ServiceUnavailableError   a service did not answer its client
     - IssuerUnavailableError    the keys to check tokens by cannot be had
@@ -72,6 +75,8 @@ Every error Muniment raises on purpose.
     - DamagedDatabaseError      a file the database cannot read
     - BrokenSealError           a payload that does not open under its key
     - VaultMismatchError        the vault belongs to another store
+    - DamagedArchiveError       a file of the archive was altered, or is gone
+    - IncompleteExportError     an export that would end short
     - TamperedError             what is stored is not what was recorded
     - ProjectionError           a projection does not follow from the ledger
 
@@ -108,11 +113,14 @@ from muniment.errors.categories import (
     Unavailable,
 )
 from muniment.errors.faults import (
+    ArchiveUnavailableError,
     BrokenSealError,
     CommitUncertainError,
+    DamagedArchiveError,
     DamagedDatabaseError,
     DatabaseUnavailableError,
     EmbedderUnavailableError,
+    IncompleteExportError,
     IndexHeldError,
     IndexUnavailableError,
     KeyServiceUnavailableError,
@@ -156,9 +164,11 @@ from muniment.errors.missing import (
     UnknownTurnError,
 )
 from muniment.errors.refused import (
+    ArchiveAheadError,
     ForgottenRequestError,
     HoldTakenError,
     IdempotencyConflictError,
+    LedgerNotEmptyError,
     PlanOutdatedError,
     RollbackConflictError,
     SessionEndedError,
@@ -170,12 +180,15 @@ from muniment.errors.refused import (
 
 __all__ = [
     "AccessDeniedError",
+    "ArchiveAheadError",
+    "ArchiveUnavailableError",
     "BrokenSealError",
     "CommitUncertainError",
     "ConfigurationError",
     "Conflict",
     "ContentTooLargeError",
     "Corruption",
+    "DamagedArchiveError",
     "DamagedDatabaseError",
     "DatabaseUnavailableError",
     "EmbedderUnavailableError",
@@ -191,6 +204,7 @@ __all__ = [
     "HoldTakenError",
     "IdempotencyConflictError",
     "ImpersonationError",
+    "IncompleteExportError",
     "IndexHeldError",
     "IndexUnavailableError",
     "InvalidCursorError",
@@ -202,6 +216,7 @@ __all__ = [
     "IssuerUnavailableError",
     "KeyServiceUnavailableError",
     "LedgerBusyError",
+    "LedgerNotEmptyError",
     "LoadError",
     "MissingKeyError",
     "MunimentError",

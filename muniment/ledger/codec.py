@@ -51,6 +51,7 @@ _KINDS: dict[type[Event], str] = {
     events.HoldReleased: "subject.hold_released",
     events.RedactionDeferred: "subject.redaction_deferred",
     events.ErasureDeferred: "subject.erasure_deferred",
+    events.SubjectDisclosed: "subject.disclosed",
     events.SubjectErased: "subject.erased",
     events.AccessRecorded: "access.recorded",
     events.GlassBroken: "access.glass_broken",

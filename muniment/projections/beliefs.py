@@ -8,6 +8,7 @@ that said it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import reduce
 from itertools import groupby, zip_longest
@@ -137,6 +138,11 @@ class Timeline(InlineProjection, DerivedStore, Protocol):
         content_tags: Sequence[bytes],
     ) -> Mapping[bytes, Sequence[str]]:
         """Return by tag the facts of a subject of which that content is believed now."""
+
+    def needed(
+        self, connection: sa.Connection | None, *, first: int, last: int
+    ) -> AbstractSet[int]:
+        """Return which of the positions *first* to *last* a belief held now rests on."""
 
     def rows(self) -> Iterable[BeliefRow]:
         """Yield every rectangle, by fact, recorded start and valid start."""
