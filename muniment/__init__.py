@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from muniment.api.credentials import ApiKey, Credential, IssuedKey
     from muniment.api.custody import Hold, Verification
     from muniment.api.found import LegRank, SearchHit, SearchHits
+    from muniment.api.proposals import Proposal, ProposalState
     from muniment.api.retaining import Retirement
     from muniment.api.rollbacks import Cause
     from muniment.api.store import MemoryStore
@@ -69,6 +70,8 @@ else:
         "MemoryStore": "muniment.api.store",
         "MunimentError": "muniment.errors",
         "Principal": "muniment.domain.access",
+        "Proposal": "muniment.api.proposals",
+        "ProposalState": "muniment.api.proposals",
         "Progress": "muniment.projections.progress",
         "RetentionRule": "muniment.domain.policy",
         "Retirement": "muniment.api.retaining",
@@ -122,6 +125,8 @@ __all__ = [
     "PlannedConflict",
     "Principal",
     "Progress",
+    "Proposal",
+    "ProposalState",
     "Receipt",
     "RetentionRule",
     "Retirement",

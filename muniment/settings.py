@@ -52,6 +52,9 @@ class Settings(BaseSettings):
         half_life_days: After so many days a belief counts half as recent.
         half_lives: The same by category.
         synonyms: By word, other words that mean it.
+        approve_above: A rollback, an erasure or the release of a hold by a principal that
+            is about more facts than this waits for another's approval; never if left out.
+        approvals_needed: How many others have to agree to a proposal.
         request_limit: Most bytes of one request to the service.
         rate_limit: Requests a minute of one API key, or one subject of tokens.
         jwt_issuer: Whose tokens the service takes; nobody's if left out.
@@ -103,6 +106,8 @@ class Settings(BaseSettings):
     half_life_days: float = Field(default=180.0, gt=0)
     half_lives: dict[str, PositiveFloat] = {}
     synonyms: dict[str, list[str]] = {}
+    approve_above: int | None = Field(default=None, ge=0)
+    approvals_needed: int = Field(default=1, ge=1, le=10)
     request_limit: int = Field(default=4 * 1024 * 1024, ge=1024, le=1024**3)
     rate_limit: int = Field(default=6_000, ge=1, le=10_000_000)
     jwt_issuer: str | None = None

@@ -16,7 +16,9 @@ from typing import Any
 from muniment.api import inputs
 from muniment.api.accesses import AccessLog, AccessRecords, Look
 from muniment.api.answers import Fact, RollbackPlan
+from muniment.api.approvals import WATCHED, settle
 from muniment.api.custody import CustodialStore
+from muniment.api.proposals import Proposals
 from muniment.api.searching import scopes_of
 from muniment.api.sensitivity import is_careful, unrestricted
 from muniment.domain.access import (
@@ -42,6 +44,7 @@ from muniment.errors import (
     OutOfReachError,
     UnguardedVerbError,
     UnknownFactError,
+    UnknownProposalError,
     UnknownTransactionError,
 )
 from muniment.ledger.records import FACT, SUBJECT
@@ -117,7 +120,10 @@ class ActingStore:
         ]
         if VERBS[name].writes:
             self._check_write(name, arguments, rights)
+            if name in WATCHED:
+                settle(self._store, self.principal, name, arguments, rights[0])  # type: ignore[arg-type]
             signed = self._signed(name, fields, rights[0][1])
+            signed.pop("approval", None)
             answer = method(*args, **signed)
             # What somebody has just said is not kept from them; what was there is.
             is_own = isinstance(answer, Fact) or not is_careful(rights)
@@ -229,6 +235,8 @@ class ActingStore:
             case Named.FACT_OR_SCOPE if arguments.get("fact_id") is not None:
                 found = self._of_fact(arguments["fact_id"])
                 return [found, inputs.scope_of(user_id, scope)] if is_named else [found]
+            case Named.PROPOSAL:
+                return [self._of_proposal(arguments.get("proposal_id"))]
             case Named.TRANSACTION:
                 return [self._of_transaction(arguments.get("tx_id"))]
             case Named.PLAN:
@@ -249,6 +257,12 @@ class ActingStore:
         if subject is None:
             raise UnknownFactError(named)
         return subject.scope
+
+    def _of_proposal(self, proposal_id: object) -> Scope:
+        """Return whose word a proposal needs: who is to know, or who it is about."""
+        named = inputs.name("proposal_id", proposal_id)
+        proposal = Proposals(self._store._ledger).find(named)  # noqa: SLF001 - as above
+        return proposal.to or proposal.scope
 
     def _of_transaction(self, tx_id: object) -> Scope | None:
         number = inputs.count("tx_id", tx_id, least=1, most=2**62)
@@ -313,6 +327,8 @@ def _refuse_unseen(verb: Verb, arguments: Mapping[str, Any]) -> None:
             raise UnknownFactError(str(arguments["fact_id"]))
         case Named.TRANSACTION:
             raise UnknownTransactionError(arguments.get("tx_id"))
+        case Named.PROPOSAL:
+            raise UnknownProposalError(str(arguments["proposal_id"]))
         case _:
             pass
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from muniment.domain.events import Json
 from muniment.domain.rollback import Moves
 from muniment.domain.scope import Scope
+from muniment.domain.text import Json
 from muniment.domain.values import quickly_made
 from muniment.instants import to_text
 

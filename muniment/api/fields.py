@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
-from muniment.domain.events import Json
+from muniment.domain.text import Json
 from muniment.instants import Time
 
 

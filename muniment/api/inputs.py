@@ -6,9 +6,8 @@ from typing import Any
 
 from muniment.api.answers import Fact
 from muniment.api.fields import By
-from muniment.domain.events import Json
 from muniment.domain.scope import Scope
-from muniment.domain.text import is_one_line
+from muniment.domain.text import Json, is_one_line
 from muniment.domain.time import Instant
 from muniment.errors import (
     ContentTooLargeError,

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from muniment.api.accesses import AccessLog, EmergencyAccess
 from muniment.api.answers import (
@@ -22,135 +22,33 @@ from muniment.api.answers import (
     Receipt,
     RollbackPlan,
 )
+from muniment.api.approvals import WATCHED
 from muniment.api.certificates import ErasureCertificate, ErasurePlan
 from muniment.api.credentials import ApiKey, IssuedKey
 from muniment.api.custody import Hold, Verification
 from muniment.api.found import SearchHits
+from muniment.api.proposals import Proposal
+from muniment.api.request_fields import (
+    BY,
+    NARROWING,
+    ONE_OF_THREE,
+    REVISION,
+    STATED,
+    Count,
+    Fields,
+    OnConflict,
+    PrincipalBody,
+    RuleBody,
+    Text,
+    Time,
+    Version,
+    Whose,
+)
 from muniment.api.retaining import Retirement
-from muniment.api.rollbacks import Cause
 from muniment.domain.access import Principal
-from muniment.domain.policy import RetentionRule
 from muniment.ledger.attesting import InclusionProof
 from muniment.projections.progress import Progress
 from muniment.projections.reconcile import Difference
-
-
-Text = str
-Time = Annotated[
-    str,
-    Field(
-        json_schema_extra={"format": "date-time"},
-        examples=["2026-03-25T10:30:00.000000+08:00"],
-    ),
-]
-Whose = Annotated[
-    str,
-    Field(
-        description="user:ID, team:ID or org",
-        pattern=r"^(user:[\s\S]+|team:[\s\S]+|org)$",
-        examples=["user:u-123"],
-    ),
-]
-Share = Annotated[float, Field(ge=0, le=1)]
-Count = Annotated[int, Field(ge=1, le=1_000)]
-Version = Annotated[int, Field(ge=0, le=2**31)]
-OnConflict = Literal["abort", "skip", "force"]
-
-
-class _Body(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class PrincipalBody(_Body):
-    """Whom a key stands for."""
-
-    id: Text
-    kind: Literal["person", "agent", "service"] = "person"
-    tenant: Text | None = None
-    roles: list[Text] = []
-    memberships: list[Text] = []
-    user_id: Text | None = None
-
-    def argument(self) -> Principal:
-        """Return it as the store takes it."""
-        fields: dict[str, Any] = self.model_dump()
-        return Principal(**fields)
-
-
-class CauseBody(_Body):
-    """What wrote what is taken back."""
-
-    session_id: Text | None = None
-    source: Text | None = None
-    actor: Text | None = None
-    trigger: Text | None = None
-    since: Time | None = None
-    until: Time | None = None
-
-    def argument(self) -> Cause:
-        """Return it as the store takes it."""
-        return Cause(**self.model_dump())
-
-
-class RuleBody(_Body):
-    """When facts of a category are retired."""
-
-    category: Text | None = None
-    older_than_us: int | None = None
-    unused_for_us: int | None = None
-    importance_below: Share | None = None
-
-    def argument(self) -> RetentionRule:
-        """Return it as the store takes it."""
-        return RetentionRule(**self.model_dump())
-
-
-Fields = Mapping[str, Any]
-
-BY: Final[Fields] = {
-    "reason": Text,
-    "trigger": Text,
-    "session_id": Text,
-    "source_turns": list[Text],
-}
-_STATED: Final[Fields] = {
-    "category": Text,
-    "attribute": Text,
-    "valid_from": Time,
-    "valid_to": Time,
-    "source": Text,
-    "confidence": Share,
-    "importance": Share,
-    "core": bool,
-    "entities": list[Text],
-    "metadata": dict[str, Any],
-    "expires_at": Time,
-}
-_REVISION: Final[Fields] = {"content": Text, **_STATED, **BY}
-_NARROWING: Final[Fields] = {
-    "scope": Whose,
-    "scopes": list[Whose],
-    "limit": Count,
-    "as_of": Time,
-    "valid_at": Time,
-    "min_confidence": Share,
-    "explain": bool,
-    "category": list[Text],
-    "attribute": list[Text],
-    "source": list[Text],
-    "status": list[Text],
-    "since": Time,
-    "until": Time,
-    "recent_turns": list[Text],
-    "min_position": Annotated[int, Field(ge=0, le=2**62)],
-}
-_ONE_OF_THREE: Final[Fields] = {
-    "fact_id": Text,
-    "to_version": Version,
-    "scope": Whose,
-    "to": Time,
-    "where": CauseBody,
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,6 +103,8 @@ def _write(
     **fields: Any,  # noqa: ANN401 - those of `Operation`
 ) -> Operation:
     fields["taken"] = {**fields.get("taken", {}), **BY}
+    if verb in WATCHED:
+        fields["taken"]["approval"] = Text
     for name in fields.get("needed", {}):
         fields["taken"].pop(name, None)
     return Operation(
@@ -256,13 +156,13 @@ OPERATIONS: Final = (
         taken={"as_of": Time, "valid_at": Time},
     ),
     # What is looked for is no part of a URL: those are written down on the way.
-    _ask("search", "/search", SearchHits, needed={"query": Text}, taken=_NARROWING),
+    _ask("search", "/search", SearchHits, needed={"query": Text}, taken=NARROWING),
     _write(
         "remember",
         "/facts",
         Fact,
         needed={**_OF, "content": Text},
-        taken=_STATED,
+        taken=STATED,
         status=201,
     ),
     _write(
@@ -271,8 +171,8 @@ OPERATIONS: Final = (
         needed={**_OF, "items": list[Text | dict[str, Any]]},
         status=201,
     ),
-    _write("update", f"{_FACT}/update", Fact, taken=_REVISION, if_match=True),
-    _write("correct", f"{_FACT}/correct", Fact, taken=_REVISION, if_match=True),
+    _write("update", f"{_FACT}/update", Fact, taken=REVISION, if_match=True),
+    _write("correct", f"{_FACT}/correct", Fact, taken=REVISION, if_match=True),
     _write("end", f"{_FACT}/end", taken={"valid_to": Time}, if_match=True),
     _write(
         "forget",
@@ -282,12 +182,12 @@ OPERATIONS: Final = (
     ),
     _write("restore", f"{_FACT}/restore", if_match=True),
     _write("merge", f"{_FACT}/merge", needed={"into": Text}),
-    _ask("plan_rollback", "/rollbacks/plan", RollbackPlan, taken=_ONE_OF_THREE),
+    _ask("plan_rollback", "/rollbacks/plan", RollbackPlan, taken=ONE_OF_THREE),
     _write(
         "apply",
         "/rollbacks",
         needed={"position": Annotated[int, Field(ge=0, le=2**62)]},
-        taken={**_ONE_OF_THREE, "on_conflict": OnConflict},
+        taken={**ONE_OF_THREE, "on_conflict": OnConflict},
     ),
     _write("rollback_fact", f"{_FACT}/rollback", needed={"to_version": Version}),
     _write(
@@ -334,6 +234,18 @@ OPERATIONS: Final = (
         AccessLog,
         taken={**_OF, "limit": Count, "cursor": Text},
     ),
+    _read("list_proposals", "/proposals", tuple[Proposal, ...], needed=_OF),
+    _write(
+        "propose_share",
+        f"{_FACT}/share",
+        Proposal,
+        needed={"to_scope": Whose},
+        taken={"review_at": Time},
+        renamed={"to_scope": "to"},
+        status=201,
+    ),
+    _write("approve", "/proposals/{proposal_id}/approve", Proposal),
+    _write("reject", "/proposals/{proposal_id}/reject", Proposal),
     _read("list_broken_glass", "/emergencies", tuple[EmergencyAccess, ...]),
     _write("review_broken_glass", "/emergencies/{glass_id}/review"),
     _read("list_api_keys", "/api-keys", tuple[ApiKey, ...]),

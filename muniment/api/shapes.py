@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 
-from muniment.domain.events import Json
 from muniment.domain.scope import Scope
+from muniment.domain.text import Json
 from muniment.instants import to_text
 
 

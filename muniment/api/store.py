@@ -6,7 +6,6 @@ from types import TracebackType
 from typing import Self, Unpack
 
 from muniment.api import inputs
-from muniment.api.accountable import AccountableStore
 from muniment.api.answers import Receipt, RollbackPlan
 from muniment.api.fields import By
 from muniment.api.forgetting import Forgetter
@@ -19,6 +18,7 @@ from muniment.api.opening import (
 )
 from muniment.api.recalling import RecallStores
 from muniment.api.rollbacks import Cause, OnConflict, Planner
+from muniment.api.sharing import SharingStore
 from muniment.api.verbs import verb, write_verb
 from muniment.domain.commands import RollBackFact
 from muniment.domain.scope import Scope
@@ -32,7 +32,7 @@ _ATTEMPTS = 10
 """How often a rollback that nobody has looked at is planned anew before it gives up."""
 
 
-class MemoryStore(AccountableStore):
+class MemoryStore(SharingStore):
     """
     What agents remember of people, at every moment it was remembered.
 

@@ -69,6 +69,12 @@ class Act(StrEnum):
     ATTEST = "attest"
     """Prove and verify; no content."""
 
+    PROPOSE = "propose"
+    """Propose that more may know."""
+
+    DECIDE = "decide"
+    """See what is proposed, and agree or not."""
+
     OPERATE = "operate"
     """Keep the store running: retention, indexes, keys."""
 
@@ -145,6 +151,7 @@ class Named(StrEnum):
     FACT_OR_SCOPE = "fact_or_scope"
     TRANSACTION = "transaction"
     PLAN = "plan"
+    PROPOSAL = "proposal"
     NOTHING = "nothing"
 
 
@@ -204,6 +211,10 @@ VERBS: Final[Mapping[str, Verb]] = {
     "access_log": Verb(Act.AUDIT, Named.SCOPE_OR_ALL),
     "list_broken_glass": Verb(Act.AUDIT, Named.NOTHING),
     "review_broken_glass": _write(Act.AUDIT, Named.NOTHING),
+    "propose_share": _write(Act.PROPOSE),
+    "list_proposals": Verb(Act.DECIDE, Named.SCOPE),
+    "approve": _write(Act.DECIDE, Named.PROPOSAL),
+    "reject": _write(Act.DECIDE, Named.PROPOSAL),
     "prove": Verb(Act.ATTEST, Named.NOTHING),
     "prove_consistency": Verb(Act.ATTEST, Named.NOTHING),
     "verify": Verb(Act.ATTEST, Named.NOTHING),
@@ -226,29 +237,29 @@ VERBS: Final[Mapping[str, Verb]] = {
 # Who stands how to which memory, and what that allows: `+` freely, `r` with a reason,
 # `!` by breaking the glass, `.` not at all.
 _TABLE: Final = """
-                          identify recall look write take_back erase hold freeze audit attest operate
-subject            user   .        +      +    +     +         +     .    .      +     .      .
-agent              user   .        +      r    +     r         .     .    .      .     .      .
-member             team   .        +      .    .     .         .     .    .      .     .      .
-lead               team   .        +      r    +     +         r     .    .      r     .      .
-tenant             org    .        +      .    .     .         .     .    .      .     .      .
-tenant             ledger +        .      .    .     .         .     .    .      .     .      .
-compliance_officer user   .        r      r    .     r         r     r    r      r     .      r
-compliance_officer team   .        r      r    .     r         r     r    r      r     .      r
-compliance_officer org    .        +      r    +     r         r     r    r      r     .      r
-compliance_officer ledger +        .      .    .     .         .     .    .      r     +      r
-auditor            user   .        r      r    .     .         .     .    .      r     .      .
-auditor            team   .        r      r    .     .         .     .    .      r     .      .
-auditor            org    .        +      r    .     .         .     .    .      r     .      .
-auditor            ledger +        .      .    .     .         .     .    .      r     +      .
-administrator      user   .        .      .    .     .         .     .    r      .     .      r
-administrator      team   .        .      .    .     .         .     .    r      .     .      r
-administrator      org    .        +      .    +     r         .     .    r      .     .      r
-administrator      ledger +        .      .    .     .         .     .    .      .     +      +
-on_call            user   .        !      !    .     .         .     .    r      .     .      .
-on_call            team   .        !      !    .     .         .     .    r      .     .      .
-on_call            org    .        +      !    .     .         .     .    r      .     .      .
-on_call            ledger +        .      .    .     .         .     .    .      .     +      .
+                          identify recall look write take_back erase hold freeze audit attest operate propose decide
+subject            user   .        +      +    +     +         +     .    .      +     .      .       +       +
+agent              user   .        +      r    +     r         .     .    .      .     .      .       .       .
+member             team   .        +      .    .     .         .     .    .      .     .      .       .       .
+lead               team   .        +      r    +     +         r     .    .      r     .      .       +       +
+tenant             org    .        +      .    .     .         .     .    .      .     .      .       .       .
+tenant             ledger +        .      .    .     .         .     .    .      .     .      .       .       .
+compliance_officer user   .        r      r    .     r         r     r    r      r     .      r       .       r
+compliance_officer team   .        r      r    .     r         r     r    r      r     .      r       .       r
+compliance_officer org    .        +      r    +     r         r     r    r      r     .      r       .       r
+compliance_officer ledger +        .      .    .     .         .     .    .      r     +      r       .       .
+auditor            user   .        r      r    .     .         .     .    .      r     .      .       .       .
+auditor            team   .        r      r    .     .         .     .    .      r     .      .       .       .
+auditor            org    .        +      r    .     .         .     .    .      r     .      .       .       .
+auditor            ledger +        .      .    .     .         .     .    .      r     +      .       .       .
+administrator      user   .        .      .    .     .         .     .    r      .     .      r       .       .
+administrator      team   .        .      .    .     .         .     .    r      .     .      r       .       .
+administrator      org    .        +      .    +     r         .     .    r      .     .      r       .       +
+administrator      ledger +        .      .    .     .         .     .    .      .     +      +       .       .
+on_call            user   .        !      !    .     .         .     .    r      .     .      .       .       .
+on_call            team   .        !      !    .     .         .     .    r      .     .      .       .       .
+on_call            org    .        +      !    .     .         .     .    r      .     .      .       .       .
+on_call            ledger +        .      .    .     .         .     .    .      .     +      .       .       .
 """  # noqa: E501 - a table keeps its rows
 
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from muniment.domain.events import (
     Content,
     Evidence,
-    Json,
     RetireCause,
     RevisionCause,
     Traits,
 )
+from muniment.domain.text import Json
 from muniment.domain.time import Instant
 from muniment.domain.values import quickly_made
 

@@ -1,7 +1,10 @@
-"""Which text every store keeps exactly."""
+"""Which text, and which values of callers, every store keeps exactly."""
 
 import re
 
+
+Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+"""What metadata may hold; numbers are finite."""
 
 _UNKEEPABLE = re.compile("[\\x00-\\x1f\\x7f\\ud800-\\udfff]")
 

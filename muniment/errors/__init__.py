@@ -30,6 +30,7 @@ Every error Muniment raises on purpose.
     - StoreNotFoundError
     - MissingKeyError           the key-encryption key is not where it should be
     - UnknownApiKeyError
+    - UnknownProposalError
     - UnknownGlassError         no emergency access that waits for a review
   + Conflict                    the world moved: read again, then decide again
     - VersionConflictError
@@ -37,6 +38,7 @@ Every error Muniment raises on purpose.
     - ForgottenRequestError     ... for a memory that was erased since
     - HoldTakenError            a hold of that name was placed before
     - PlanOutdatedError         the subject changed after the plan was made
+    - ProposalStateError        a proposal that is not what it has to be
     - RollbackConflictError     others wrote on top of what would go
   + Forbidden                   the caller may not do this
     - AccessDeniedError         not to a memory it can read
@@ -46,6 +48,8 @@ Every error Muniment raises on purpose.
     - ForeignTenantError        a principal of another tenant
     - GlassAlreadyBrokenError   a second emergency access before a review
     - NotAuthenticatedError     nobody we know
+    - ApprovalRequiredError     somebody else has to agree first
+    - OwnProposalError          an answer to a proposal by who made it
   + Frozen                      writes to the subject are refused for now
     - SubjectFrozenError
   + Held                        a legal hold stands in the way
@@ -78,12 +82,15 @@ message, so no call site formats one.
 
 from muniment.errors.barred import (
     AccessDeniedError,
+    ApprovalRequiredError,
     ForeignTenantError,
     GlassAlreadyBrokenError,
     ImpersonationError,
     IssuerUnavailableError,
     NotAuthenticatedError,
     OutOfReachError,
+    OwnProposalError,
+    ProposalStateError,
     RateLimitedError,
     ReasonRequiredError,
     RequestTooLargeError,
@@ -91,6 +98,7 @@ from muniment.errors.barred import (
     UnguardedVerbError,
     UnknownApiKeyError,
     UnknownGlassError,
+    UnknownProposalError,
 )
 from muniment.errors.categories import (
     Conflict,
@@ -162,6 +170,7 @@ from muniment.errors.refused import (
 
 __all__ = [
     "AccessDeniedError",
+    "ApprovalRequiredError",
     "BrokenSealError",
     "CommitUncertainError",
     "ConfigurationError",
@@ -203,8 +212,10 @@ __all__ = [
     "NotFound",
     "NothingToUndoError",
     "OutOfReachError",
+    "OwnProposalError",
     "PlanOutdatedError",
     "ProjectionError",
+    "ProposalStateError",
     "RateLimitedError",
     "ReasonRequiredError",
     "RequestTooLargeError",
@@ -225,6 +236,7 @@ __all__ = [
     "UnknownFieldError",
     "UnknownGlassError",
     "UnknownHoldError",
+    "UnknownProposalError",
     "UnknownTransactionError",
     "VaultMismatchError",
     "VersionBeyondHeadError",

@@ -18,13 +18,12 @@ from typing import Any, cast
 import msgspec
 from eventsourcing.utils import register_topic, resolve_topic
 
-from muniment.domain import events
+from muniment.domain import access_events, events
+from muniment.domain.access_events import Inquiry, KeyHolder, Proposed
 from muniment.domain.events import (
     Content,
     Event,
     Evidence,
-    Inquiry,
-    KeyHolder,
     Status,
     Traits,
 )
@@ -50,11 +49,15 @@ _KINDS: dict[type[Event], str] = {
     events.RedactionDeferred: "subject.redaction_deferred",
     events.ErasureDeferred: "subject.erasure_deferred",
     events.SubjectErased: "subject.erased",
-    events.AccessRecorded: "access.recorded",
-    events.GlassBroken: "access.glass_broken",
-    events.GlassReviewed: "access.glass_reviewed",
-    events.ApiKeyIssued: "api_key.issued",
-    events.ApiKeyRevoked: "api_key.revoked",
+    access_events.AccessRecorded: "access.recorded",
+    access_events.GlassBroken: "access.glass_broken",
+    access_events.GlassReviewed: "access.glass_reviewed",
+    access_events.ApiKeyIssued: "api_key.issued",
+    access_events.ApiKeyRevoked: "api_key.revoked",
+    access_events.ProposalMade: "proposal.made",
+    access_events.ProposalApproved: "proposal.approved",
+    access_events.ProposalRejected: "proposal.rejected",
+    access_events.ProposalCarriedOut: "proposal.carried_out",
     events.RequestAnswered: "subject.request_answered",
 }
 _FIELDS = {kind: tuple(each.name for each in fields(kind)) for kind in _KINDS}
@@ -62,7 +65,9 @@ _SCHEMAS: dict[str, int] = dict.fromkeys(_KINDS.values(), 1)
 _UPCASTERS: dict[tuple[str, int], Callable[[Fields], Fields]] = {}
 """By kind and schema: the header of the next schema from the header of this one."""
 
-_SEALED = frozenset({"content", "evidence", "holder", "inquiry", "matter", "note"})
+SEALED = frozenset(
+    {"content", "evidence", "holder", "inquiry", "matter", "note", "proposal"}
+)
 _CAUSES: dict[str, type[StrEnum]] = {
     "fact.revised": events.RevisionCause,
     "fact.retired": events.RetireCause,
@@ -108,7 +113,7 @@ def encode(event: Event) -> Encoded:
         value = getattr(event, field)
         if value is None:
             continue
-        if field in _SEALED:
+        if field in SEALED:
             content = _plain_sealed(field, value)
         else:
             header[field] = _plain(value)
@@ -185,7 +190,7 @@ def _plain_sealed(field: str, value: object) -> Fields:
             return {"text": value.text, **_plain_evidence(value.evidence)}
         case Evidence():
             return _plain_evidence(value)
-        case Inquiry() | KeyHolder():
+        case Inquiry() | KeyHolder() | Proposed():
             named = ((each, getattr(value, each)) for each in value.__dataclass_fields__)
             return {name: each for name, each in named if each not in (None, (), {})}
         case _:
@@ -223,27 +228,36 @@ def _plain_evidence(evidence: Evidence) -> Fields:
 
 def _revived(kind: str, field: str, stored: Fields, sealed: Fields | None) -> object:
     """Return the value of one field of an event of *kind*."""
+    if field in SEALED:
+        return None if sealed is None else _opened(field, sealed)
     match field:
-        case "content":
-            return None if sealed is None else _content(sealed)
-        case "evidence":
-            return None if sealed is None else _evidence(sealed)
-        case "matter" | "note":
-            return None if sealed is None else sealed[field]
-        case "inquiry":
-            return None if sealed is None else _inquiry(sealed)
-        case "holder":
-            return None if sealed is None else _holder(sealed)
-        case "verbs":
-            return tuple(stored[field]) if field in stored else None
         case "valid" | "within":
             return Period(*stored[field])
         case "traits":
             return _traits(stored[field])
         case "cause":
             return _CAUSES[kind](stored[field])
+        case "verbs":
+            return tuple(stored[field]) if field in stored else None
         case _:
             return stored.get(field)
+
+
+def _opened(field: str, sealed: Fields) -> object:
+    """Return the value of a field that was encrypted."""
+    match field:
+        case "content":
+            return _content(sealed)
+        case "evidence":
+            return _evidence(sealed)
+        case "inquiry":
+            return _inquiry(sealed)
+        case "proposal":
+            return Proposed(reason=sealed.get("reason"), asked=sealed.get("asked", {}))
+        case "holder":
+            return _holder(sealed)
+        case _:
+            return sealed[field]
 
 
 def _traits(stored: Mapping[str, Any]) -> Traits:

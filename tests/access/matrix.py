@@ -38,21 +38,21 @@ OK, REASONED, DENIED, HIDDEN = "+", "r", "-", "."
 
 _ACTS = (
     *("recall", "look", "write", "take_back", "erase"),
-    *("hold", "freeze", "audit", "operate"),
+    *("hold", "freeze", "audit", "operate", "propose", "decide"),
 )
 _EXPECTED = """
-    subject       user +++++--+-  team .........  org +--------
-    other         user .........  team .........  org +--------
-    almost        user .........  team .........  org +--------
-    namesake      user .........  team .........  org +--------
-    agent         user +r+r-----  team .........  org +--------
-    other_agent   user .........  team .........  org +--------
-    member        user .........  team +--------  org +--------
-    lead          user .........  team +r++r--r-  org +--------
-    officer       user rr-rrrrrr  team rr-rrrrrr  org +r+rrrrrr
-    auditor       user rr-----r-  team rr-----r-  org +r-----r-
-    administrator user ......r.r  team ......r.r  org +-+r--r-r
-    on_call       user ......r..  team ......r..  org +-----r--
+    subject       user +++++--+-++  team ...........  org +----------
+    other         user ...........  team ...........  org +----------
+    almost        user ...........  team ...........  org +----------
+    namesake      user ...........  team ...........  org +----------
+    agent         user +r+r-------  team ...........  org +----------
+    other_agent   user ...........  team ...........  org +----------
+    member        user ...........  team +----------  org +----------
+    lead          user ...........  team +r++r--r-++  org +----------
+    officer       user rr-rrrrrr-r  team rr-rrrrrr-r  org +r+rrrrrr-r
+    auditor       user rr-----r---  team rr-----r---  org +r-----r---
+    administrator user ......r.r..  team ......r.r..  org +-+r--r-r-+
+    on_call       user ......r....  team ......r....  org +-----r----
 """
 _ACTS_OF_LEDGER = ["identify", "audit", "attest", "operate"]
 _EXPECTED_OF_LEDGER = """
@@ -85,6 +85,7 @@ class Target:
     fact_id: str
     other_fact_id: str
     tx_id: int
+    proposal_id: str
     long_ago: str
     store: MemoryStore
 
@@ -141,6 +142,10 @@ CALLS: Mapping[str, tuple[str, Call]] = {
     "plan_retention": ("operate", lambda t: (([],), t.whose)),
     "plan_retention of all": ("operate", _of_ledger([])),
     "retain": ("operate", lambda t: (([],), t.whose)),
+    "propose_share": ("propose", lambda t: ((t.fact_id,), {"to": Scope.org()})),
+    "list_proposals": ("decide", _of_scope()),
+    "approve": ("decide", lambda t: ((t.proposal_id,), {})),
+    "reject": ("decide", lambda t: ((t.proposal_id,), {})),
     "prove": ("attest", _of_ledger(1)),
     "prove_consistency": ("attest", _of_ledger(1)),
     "verify": ("attest", _of_ledger()),

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from muniment import MemoryStore, Scope, Settings
+from muniment.api.proposals import Proposals
 from muniment.domain.access import LEDGER as LEDGER_PLACE
 from muniment.domain.access import RIGHTS, VERBS, Act, Role
+from muniment.domain.access_events import ProposalMade, Proposed
 from muniment.errors import (
     AccessDeniedError,
     MunimentError,
@@ -16,8 +18,10 @@ from muniment.errors import (
     ReasonRequiredError,
     UnguardedVerbError,
     UnknownFactError,
+    UnknownProposalError,
     UnknownTransactionError,
 )
+from muniment.ledger.records import Origin
 from tests.access.matrix import (
     CALLS,
     DENIED,
@@ -54,18 +58,18 @@ def outcome(store: MemoryStore, identity: str, name: str, made: Made) -> str:
         return REASONED
     except AccessDeniedError:
         return DENIED
-    except (OutOfReachError, UnknownFactError, UnknownTransactionError):
+    except NOT_THERE:
         return HIDDEN
     return OK
 
 
-REFUSED = (
-    AccessDeniedError,
+NOT_THERE = (
     OutOfReachError,
-    ReasonRequiredError,
     UnknownFactError,
+    UnknownProposalError,
     UnknownTransactionError,
 )
+REFUSED = (AccessDeniedError, ReasonRequiredError, *NOT_THERE)
 
 
 def _call(store: MemoryStore, identity: str, verb: str, made: Made) -> None:
@@ -81,6 +85,14 @@ def _call(store: MemoryStore, identity: str, verb: str, made: Made) -> None:
         pass
 
 
+def proposed(store: MemoryStore, scope: Scope) -> str:
+    """Return a proposal on which those decide who may at *scope*."""
+    made = ProposalMade(
+        verb="erase", size=1, needed=9, proposal=Proposed(reason=None, asked={"x": 1})
+    )
+    return Proposals(store._ledger).make(scope, made, Origin(actor="u-0"))[0]
+
+
 def target(store: MemoryStore, scope: Scope) -> Target:
     fact = store.remember("likes tea", scope=scope, session_id="chat-7")
     other = store.remember("drinks tea", scope=scope, category="taste")
@@ -89,6 +101,7 @@ def target(store: MemoryStore, scope: Scope) -> Target:
         fact_id=fact.fact_id,
         other_fact_id=other.fact_id,
         tx_id=fact.tx_id,
+        proposal_id=proposed(store, scope),
         long_ago=other.recorded_at.isoformat(),
         store=store,
     )

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from muniment import Fact, MemoryStore, MunimentError
-from muniment.domain.events import Json
+from muniment.domain.text import Json
 from muniment.errors import (
     IdempotencyConflictError,
     InvalidCursorError,

@@ -14,10 +14,7 @@ from muniment.errors import (
     AccessDeniedError,
     Corruption,
     MunimentError,
-    OutOfReachError,
     ReasonRequiredError,
-    UnknownFactError,
-    UnknownTransactionError,
 )
 from tests.access.matrix import (
     DENIED,
@@ -31,18 +28,11 @@ from tests.access.matrix import (
     cells,
     expected,
 )
-from tests.access.test_facade_matrix import target
+from tests.access.test_facade_matrix import NOT_THERE, REFUSED, target
 from tests.served import client_of, served
 
 
 EXPECTED = expected()
-REFUSED = (
-    AccessDeniedError,
-    OutOfReachError,
-    ReasonRequiredError,
-    UnknownFactError,
-    UnknownTransactionError,
-)
 HEAVY = frozenset({"reindex", "rotate_key", "verify", "rebuild"})
 """What a shared service does once for all; the facade's matrix has them for everybody."""
 
@@ -59,7 +49,7 @@ def outcome(client: Client, verb: str, made: Made) -> str:
         return REASONED
     except AccessDeniedError:
         return DENIED
-    except (OutOfReachError, UnknownFactError, UnknownTransactionError):
+    except NOT_THERE:
         return HIDDEN
     return REASONED if verb == "erase" else OK
 

@@ -19,7 +19,6 @@ from muniment.domain.events import (
     FactRestored,
     FactRetired,
     FactRevised,
-    Json,
     RetireCause,
     RevisionCause,
     Status,
@@ -27,6 +26,7 @@ from muniment.domain.events import (
     SubjectThawed,
     Traits,
 )
+from muniment.domain.text import Json
 from muniment.domain.time import BEGINNING, FOREVER, Instant, Period
 from muniment.errors import (
     FactNotCurrentError,

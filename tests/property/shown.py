@@ -15,9 +15,9 @@ from muniment.domain.events import (
     FactRetired,
     FactRevised,
     FactRolledBack,
-    Json,
     RevisionCause,
 )
+from muniment.domain.text import Json
 from muniment.instants import moment, to_datetime
 from tests import oracle
 from tests.oracle import Recorded, Seen

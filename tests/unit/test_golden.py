@@ -49,7 +49,7 @@ def test_every_golden_file_can_be_read(file: Path) -> None:
 def test_every_golden_file_can_be_read_without_any_key(file: Path) -> None:
     for each in stored(file):
         event = codec.decode(each.topic, each.header, None, place="here")
-        sealed = codec._SEALED & {one.name for one in fields(event)}
+        sealed = codec.SEALED & {one.name for one in fields(event)}
         assert all(getattr(event, name) is None for name in sealed)
 
 

@@ -155,7 +155,7 @@ def _model(operation: Operation) -> type[BaseModel]:
 def _argument(name: str, value: object) -> object:
     """Return one field that was sent as the store takes it."""
     match value:
-        case str() if name == "scope":
+        case str() if name in ("scope", "to_scope"):
             return Scope.parse(value)
         case list():
             return [_argument("", each) for each in value]
