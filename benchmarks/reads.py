@@ -26,9 +26,8 @@ FACTS_OF_USER = 100
 VERSIONS = 10
 FACTS_A_TRANSACTION = 100
 _SEED = 7
-_FACTS_A_TURN = 5
-_MOST_ON_SERVER = 3
-"""PostgreSQL goes so far: filling the table further takes it many minutes."""
+_FACTS_A_TURN = 30
+_USER_A_TURN = 5
 
 Fact = tuple[str, Instant]
 Kind = tuple[str, Callable[[], object]]
@@ -41,7 +40,7 @@ def measure(place: Place, sizes: Sizes) -> dict[str, object]:
         first, last = _the_user(store)
         others, first_tx = _the_others(store, sizes.others[0])
     there = sizes.others[0]
-    for number in sizes.others if place.server is None else sizes.others[:_MOST_ON_SERVER]:
+    for number in sizes.others:
         if number > there:
             more = (number - there) // FACTS_A_TRANSACTION
             fill(place, "reads", first_tx=first_tx, transactions=more)
@@ -90,8 +89,10 @@ def _reads(
     last = to_instant(store.get_all(user_id=USER).recorded_at)
     taken: dict[str, list[float]] = {}
     for _ in range(sizes.reads):
-        a, b = (moment(Instant(chance.randint(*span))) for _ in range(2))
-        kinds = [*_of_user(store, a, b)]
+        kinds: list[Kind] = []
+        for _ in range(_USER_A_TURN):
+            a, b = (moment(Instant(chance.randint(*span))) for _ in range(2))
+            kinds += _of_user(store, a, b)
         for fact_id, since in chance.choices(others, k=_FACTS_A_TURN):
             then = moment(Instant(chance.randint(since, last)))
             kinds += _of_fact(store, fact_id, then)

@@ -14,6 +14,7 @@ _TITLES = {
     "threads": "Many callers at once",
     "proofs": "Proofs: what the tree costs, and how fast it is checked",
     "reads": "What was known then, among the facts of others",
+    "erasure": "Erasure among the events of others",
     "disk": "Bytes on the disk",
 }
 

@@ -17,7 +17,18 @@ from pathlib import Path
 if not __package__:  # run as a file, so that only the folder of this file is searched
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks import bulk, disk, machine, plot, proofs, reads, report, threads, writes
+from benchmarks import (
+    bulk,
+    disk,
+    erasure,
+    machine,
+    plot,
+    proofs,
+    reads,
+    report,
+    threads,
+    writes,
+)
 from benchmarks.places import BACKENDS, Place, places
 from benchmarks.sizes import FULL, QUICK, Sizes
 from muniment.clock import system_clock
@@ -32,6 +43,7 @@ QUESTIONS: dict[str, Question] = {
     "threads": threads.measure,
     "proofs": proofs.measure,
     "reads": reads.measure,
+    "erasure": erasure.measure,
     "disk": disk.measure,
 }
 """By the name of their file in `results`, in the order in which they are asked."""

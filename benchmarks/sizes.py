@@ -16,8 +16,12 @@ class Sizes:
         threads: That write at once.
         thread_writes: Of each of them in a round.
         others: Facts of others that reads are among, one after the other.
-        reads: Of each kind among each of them.
+        reads: Turns among each of them, in each of which every kind of read is asked
+            several times.
         disk_facts: Facts of the stores whose bytes are counted.
+        verified: Events of the store that is verified; all really remembered.
+        erased_facts: Of a user who is erased, each with ten versions.
+        erased_among: Facts of others.
     """
 
     rounds: int
@@ -29,6 +33,9 @@ class Sizes:
     others: tuple[int, ...]
     reads: int
     disk_facts: int
+    verified: int
+    erased_facts: int
+    erased_among: int
 
 
 FULL = Sizes(
@@ -39,8 +46,11 @@ FULL = Sizes(
     threads=8,
     thread_writes=25,
     others=(10_000, 100_000, 1_000_000, 2_000_000),
-    reads=60,
+    reads=100,
     disk_facts=1_000,
+    verified=1_000_000,
+    erased_facts=1_000,
+    erased_among=1_000_000,
 )
 QUICK = Sizes(
     rounds=1,
@@ -52,4 +62,7 @@ QUICK = Sizes(
     others=(200, 400),
     reads=3,
     disk_facts=20,
+    verified=100,
+    erased_facts=3,
+    erased_among=200,
 )

@@ -32,13 +32,19 @@ if TYPE_CHECKING:
         ErasureStatus,
         StoreReport,
     )
+    from muniment.api.contexts import Context
     from muniment.api.credentials import ApiKey, Credential, IssuedKey
     from muniment.api.custody import Hold, Verification
+    from muniment.api.explaining import Check, Diagnosis
     from muniment.api.found import LegRank, SearchHit, SearchHits
     from muniment.api.proposals import Proposal, ProposalState
+    from muniment.api.receipts import RecallReceipt, ServedFact
+    from muniment.api.replaying import Badcase
     from muniment.api.retaining import Retirement
     from muniment.api.rollbacks import Cause
     from muniment.api.store import MemoryStore
+    from muniment.api.summarizing import Summary
+    from muniment.api.turns import Session, Turn
     from muniment.domain.access import Principal
     from muniment.domain.policy import RetentionRule
     from muniment.domain.scope import Scope
@@ -55,8 +61,12 @@ else:
         "AccessLog": "muniment.api.accesses",
         "ActingStore": "muniment.api.access",
         "ApiKey": "muniment.api.credentials",
+        "Badcase": "muniment.api.replaying",
         "Cause": "muniment.api.rollbacks",
+        "Check": "muniment.api.explaining",
+        "Context": "muniment.api.contexts",
         "Credential": "muniment.api.credentials",
+        "Diagnosis": "muniment.api.explaining",
         "EmergencyAccess": "muniment.api.accesses",
         "Difference": "muniment.projections.reconcile",
         "ErasureCertificate": "muniment.api.certificates",
@@ -73,13 +83,18 @@ else:
         "Proposal": "muniment.api.proposals",
         "ProposalState": "muniment.api.proposals",
         "Progress": "muniment.projections.progress",
+        "RecallReceipt": "muniment.api.receipts",
         "RetentionRule": "muniment.domain.policy",
         "Retirement": "muniment.api.retaining",
         "Scope": "muniment.domain.scope",
         "SearchHit": "muniment.api.found",
         "SearchHits": "muniment.api.found",
+        "ServedFact": "muniment.api.receipts",
+        "Session": "muniment.api.turns",
         "Settings": "muniment.settings",
         "StoreReport": "muniment.api.certificates",
+        "Summary": "muniment.api.summarizing",
+        "Turn": "muniment.api.turns",
         "Verification": "muniment.api.custody",
     }
 
@@ -99,9 +114,13 @@ __all__ = [
     "AccessLog",
     "ActingStore",
     "ApiKey",
+    "Badcase",
     "BlameEntry",
     "Cause",
+    "Check",
+    "Context",
     "Credential",
+    "Diagnosis",
     "DiffEntry",
     "Difference",
     "EmergencyAccess",
@@ -127,6 +146,7 @@ __all__ = [
     "Progress",
     "Proposal",
     "ProposalState",
+    "RecallReceipt",
     "Receipt",
     "RetentionRule",
     "Retirement",
@@ -134,8 +154,12 @@ __all__ = [
     "Scope",
     "SearchHit",
     "SearchHits",
+    "ServedFact",
+    "Session",
     "Settings",
     "SkippedFact",
     "StoreReport",
+    "Summary",
+    "Turn",
     "Verification",
 ]

@@ -40,6 +40,28 @@ def to_instant(value: Time) -> Instant:
             raise InvalidTimeError(value, "is not a time")
 
 
+def offset_of(value: Time) -> tuple[int, str | None]:
+    """
+    Return how far the clock that shows *value* is ahead of UTC, and its zone's name.
+
+    Args:
+        value: As `to_instant` takes it.
+
+    Returns:
+        Seconds, and the name where a datetime has a zone of the IANA database.
+    """
+    if isinstance(value, str):
+        found = _RFC_3339.fullmatch(value)
+        offset = found["offset"] if found else None
+        if offset is None or offset in "Zz":
+            return 0, None
+        minutes = 60 * int(offset[1:3]) + int(offset[4:6])
+        return (-60 if offset[0] == "-" else 60) * minutes, None
+    ahead = value.utcoffset()
+    zone = getattr(value.tzinfo, "key", None)
+    return (0 if ahead is None else int(ahead.total_seconds())), zone
+
+
 def to_datetime(instant: Instant) -> datetime | None:
     """Return *instant* as an aware UTC datetime; ``None`` for an open end or start."""
     if instant in (BEGINNING, FOREVER):

@@ -55,6 +55,10 @@ class Settings(BaseSettings):
         approve_above: A rollback, an erasure or the release of a hold by a principal that
             is about more facts than this waits for another's approval; never if left out.
         approvals_needed: How many others have to agree to a proposal.
+        receipts: Whether each recall of the present leaves a receipt.
+        receipt_window: Seconds a receipt may wait for others, to be recorded together;
+            what a killed process can lose.
+        receipt_queue: Most receipts that wait; then recalls wait for them.
         request_limit: Most bytes of one request to the service.
         rate_limit: Requests a minute of one API key, or one subject of tokens.
         jwt_issuer: Whose tokens the service takes; nobody's if left out.
@@ -108,6 +112,9 @@ class Settings(BaseSettings):
     synonyms: dict[str, list[str]] = {}
     approve_above: int | None = Field(default=None, ge=0)
     approvals_needed: int = Field(default=1, ge=1, le=10)
+    receipts: bool = True
+    receipt_window: float = Field(default=0.05, ge=0, le=60)
+    receipt_queue: int = Field(default=4096, ge=1, le=1_000_000)
     request_limit: int = Field(default=4 * 1024 * 1024, ge=1024, le=1024**3)
     rate_limit: int = Field(default=6_000, ge=1, le=10_000_000)
     jwt_issuer: str | None = None

@@ -313,7 +313,7 @@ def plain(value: object) -> Json:
     """Return one field of a question as JSON, long texts by their digest."""
     if isinstance(value, str) and len(value) > _QUERY_TEXT_MAX:
         return f"sha256:{hashlib.sha256(value.encode(errors='replace')).hexdigest()}"
-    return shaped(value)
+    return type(value).__name__ if callable(value) else shaped(value)
 
 
 def _shown(answer: object) -> Iterator[tuple[str, int]]:

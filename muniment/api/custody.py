@@ -1,6 +1,6 @@
 """Custody of a store: proofs, verification, holds, erasure, retention, keys."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Unpack
@@ -30,6 +30,8 @@ from muniment.ledger.verification import (
 )
 from muniment.ledger.witness import Witness
 from muniment.projections.beliefs import differences
+from muniment.projections.conversation import Conversation
+from muniment.projections.conversation import differences as said_otherwise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +71,8 @@ class Hold:
 
 class CustodialStore(WritingStore):
     """A store that can account for what it holds, and for what it no longer holds."""
+
+    _conversation: Conversation
 
     @property
     def public_key(self) -> bytes:
@@ -356,7 +360,10 @@ class CustodialStore(WritingStore):
         try:
             return [
                 Finding(position=position, kind="projection", problem=problem)
-                for position, problem in differences(timeline.fresh_rows(), timeline.rows())
+                for position, problem in (
+                    *differences(timeline.fresh_rows(), timeline.rows()),
+                    *self._conversation_astray(),
+                )
             ]
         except ProjectionError as error:
             problem = f"a row that no event leads to: {error.problem}"
@@ -367,6 +374,11 @@ class CustodialStore(WritingStore):
             if not found:
                 raise
             return found
+
+    def _conversation_astray(self) -> Iterator[tuple[int, str]]:
+        """Yield where what is kept of conversations does not follow from the ledger."""
+        kept = self._conversation
+        return said_otherwise(kept.fresh_rows(), kept.rows())
 
 
 def _silent(_done: int, _of: int) -> None:

@@ -21,6 +21,7 @@ _REMEMBERED: dict[str, Any] = {
     "valid_from": None,
     "valid_to": None,
     "source": "user_explicit",
+    "status": Status.ACTIVE,
     "confidence": 1.0,
     "importance": 0.5,
     "core": False,
@@ -136,7 +137,7 @@ def _traits(fields: Mapping[str, Any]) -> Traits:
     return Traits(
         category=fields["category"],
         attribute=fields["attribute"],
-        status=Status.ACTIVE,
+        status=fields["status"],
         confidence=fields["confidence"],
         importance=fields["importance"],
         core=fields["core"],
@@ -169,6 +170,7 @@ def _changes(fields: Mapping[str, Any]) -> Changes:
         text=fields["content"],
         category=fields["category"],
         attribute=fields["attribute"],
+        status=fields["status"],
         confidence=fields["confidence"],
         importance=fields["importance"],
         core=fields["core"],
@@ -183,6 +185,13 @@ def _label(field: str) -> Check:
     return lambda value, _: inputs.name_or_none(field, value, most=inputs.LABEL_LENGTH_MAX)
 
 
+def _status(value: object) -> Status:
+    known = tuple(each.value for each in Status)
+    if not isinstance(value, str) or value not in known:
+        raise InvalidValueError("status", value, f"one of {', '.join(known)}")
+    return Status(value)
+
+
 def _metadata(value: object, limit: int) -> Mapping[str, Any]:
     return {} if value is None else inputs.metadata(value, limit=limit)
 
@@ -194,6 +203,7 @@ _CHECKS: dict[str, Check] = {
     "valid_from": lambda value, _: inputs.time_or_none(value),
     "valid_to": lambda value, _: inputs.time_or_none(value),
     "source": lambda value, _: inputs.name("source", value),
+    "status": lambda value, _: _status(value),
     "confidence": lambda value, _: inputs.share("confidence", value),
     "importance": lambda value, _: inputs.share("importance", value),
     "core": lambda value, _: inputs.flag("core", value),

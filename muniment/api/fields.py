@@ -38,6 +38,31 @@ class By(Who, total=False):
     reason: str | None
 
 
+class NewTurn(TypedDict, total=False):
+    """
+    What can be said of a turn besides who said what.
+
+    Attributes:
+        uttered_at: When it was said, its offset and zone kept; when it is recorded if
+            left out. Turns are ordered by it.
+        agent: Which agent spoke; up to 256 characters, as all names here.
+        tool: Which tool answered, or was called.
+        entities: Names it mentions; at most 1,000.
+        metadata: The caller's own JSON; no key may be named like a field of `Fact`.
+        actor, reason, trigger, idempotency_key: As of `By`.
+    """
+
+    uttered_at: Time | None
+    agent: str | None
+    tool: str | None
+    entities: Sequence[str]
+    metadata: Mapping[str, Json] | None
+    actor: str | None
+    reason: str | None
+    trigger: str | None
+    idempotency_key: str | None
+
+
 class NewFact(By, total=False):
     """
     What can be said of something to be remembered.
@@ -50,6 +75,8 @@ class NewFact(By, total=False):
             *valid_to* is over by then, at a time nobody said.
         valid_to: When it ceases to hold, exclusive; never if left out.
         source: What it came from; ``user_explicit`` if left out.
+        status: ``active``, or ``unverified`` while nobody has vouched for it; ``active``
+            if left out.
         confidence: 0 to 1; 1.0 if left out.
         importance: 0 to 1; 0.5 if left out.
         core: Whether it belongs into every prompt; false if left out.
@@ -63,6 +90,7 @@ class NewFact(By, total=False):
     valid_from: Time | None
     valid_to: Time | None
     source: str
+    status: str
     confidence: float
     importance: float
     core: bool
@@ -91,6 +119,7 @@ class Revision(By, total=False):
     valid_from: Time | None
     valid_to: Time | None
     source: str
+    status: str | None
     confidence: float | None
     importance: float | None
     core: bool | None

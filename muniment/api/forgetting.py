@@ -107,12 +107,13 @@ class Forgetter:
         subject = self._ledger.vault.find(scope)
         if subject is None:
             return ErasurePlan(facts=0, events=0, rows={}, holds=())
-        events = self._ledger.subject_events(subject)
+        events = self._ledger.recorder.read_subject(subject.ref)
+        streams = {str(each.sealed.originator_id) for each in events}
         state = self._ledger.subject_state(subject)
         derived = {e.name: e.remaining(subject.ref) for e in self._lookup.derived}
         keys = self._destructions.remaining(_of(subject.ref, position=0))
         return ErasurePlan(
-            facts=len({each.fact_id for each in events if each.fact_id}),
+            facts=sum(each.startswith(FACT) for each in streams),
             events=len(events),
             rows={**derived, "vault": keys},
             holds=state.holds_on(None),

@@ -61,7 +61,7 @@ def text(field: str, value: object, *, limit: int) -> str:
     """Return *value*, which is text of 1 to *limit* bytes of UTF-8."""
     if not isinstance(value, str) or not value:
         raise InvalidValueError(field, value, "text that is not empty")
-    size = len(_utf8(field, value))
+    size = len(value) if value.isascii() else len(_utf8(field, value))
     if size > limit:
         raise ContentTooLargeError(field, size, limit)
     return str.__str__(value)
@@ -140,6 +140,11 @@ def metadata(value: object, *, limit: int) -> Mapping[str, Json]:
     if size > limit:
         raise ContentTooLargeError("metadata", size, limit)
     return plain
+
+
+def plain(field: str, value: object) -> Json:
+    """Return *value*, which is JSON that can be kept exactly."""
+    return _json(field, value, depth=1)
 
 
 def origin(by: Mapping[str, Any]) -> Origin:

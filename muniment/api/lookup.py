@@ -6,7 +6,9 @@ What every reading verb does: resolve its times to one position once, and read a
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Final
 
 from muniment.api import showing
 from muniment.api.answers import DiffEntry, Fact, FactVersion, MemoryDiff, Receipt
@@ -17,7 +19,7 @@ from muniment.domain.subject import SubjectState
 from muniment.domain.time import BEGINNING, AsOf, Instant, Period
 from muniment.instants import moment
 from muniment.ledger.ledger import Ledger
-from muniment.ledger.records import RecordedEvent
+from muniment.ledger.records import FACT, RecordedEvent
 from muniment.ledger.vault import Subject
 from muniment.projections.beliefs import (
     BeliefQuery,
@@ -26,6 +28,10 @@ from muniment.projections.beliefs import (
     LastUse,
     Timeline,
 )
+
+
+withheld: Final[ContextVar[frozenset[str]]] = ContextVar("withheld", default=frozenset())
+"""Facts that whoever asks may not see, where an answer cannot be without them later."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,7 +150,8 @@ class Lookup:
                 expired_at=point.asked_at,
             )
         )
-        said = self.ledger.mapper.opened([each.said for each in found], subject)
+        sealed = [each.said for each in found]
+        said = self.ledger.mapper.opened(sealed, subject, tagged=False)
         if any(_says_nothing(each) for each in said) and self.ledger.was_erased(subject):
             # It was erased while this was read: its keys go before its rows.
             return []
@@ -178,7 +185,7 @@ class Lookup:
         states = [(each, self.ledger.subject_state(each)) for each in subjects]
         used = [(each, state) for each, state in states if not state.erasure_deferred]
         hidden = frozenset(fact_id for _, state in used for fact_id in state.deferred)
-        return [each for each, _ in used], hidden
+        return [each for each, _ in used], hidden | withheld.get()
 
     def is_restricted(self, fact: Fact) -> bool:
         """Whether a fact is stored and not used: a hold keeps it from being erased."""
@@ -189,10 +196,10 @@ class Lookup:
     def fact(self, fact_id: str, point: Point) -> tuple[Fact, BeliefRow] | None:
         """Return what is believed of one fact at *point*, expired or not."""
         found = self.timeline.of_fact(fact_id, point.as_of)
-        subject = self.ledger.vault.subject(found.row.subject_ref) if found else None
-        if found is None or subject is None:
+        opened = self.ledger.mapper.opened_alone(found.said) if found else None
+        if found is None or opened is None:
             return None
-        (said,) = self.ledger.mapper.opened([found.said], subject)
+        subject, said = opened
         if _says_nothing(said) and self.ledger.was_erased(subject):
             return None
         return showing.fact(subject, said, found.row.valid), found.row
@@ -220,18 +227,27 @@ class Lookup:
             return {}
         low, high = sorted((first.position, second.position))
         about = {first.as_of.valid_at, second.as_of.valid_at}
-        streams = showing.by_fact(self.ledger.subject_events(subject, until=high))
-        chosen = {
-            fact_id: _turning(streams[fact_id], about, after=low)
+        # What is believed when needs no content, and most events of a fact turned nothing.
+        sealed = {
+            each.position: each
+            for each in self.ledger.recorder.read_streams(
+                [FACT + each for each in fact_ids]
+            )
+            if each.position <= high
+        }
+        streams = showing.by_fact(self.ledger.mapper.opened([*sealed.values()], None))
+        turning = {
+            event.position
             for fact_id in fact_ids
-            if fact_id in streams
+            for event in _turning(streams.get(fact_id, ()), about, after=low)
         }
-        every = [event for events in chosen.values() for event in events]
-        origins = self.ledger.origins(subject, every)
-        return {
-            fact_id: tuple(showing.version(each, origins) for each in events)
-            for fact_id, events in chosen.items()
-        }
+        chosen = [sealed[position] for position in sorted(turning)]
+        opened = self.ledger.mapper.opened(chosen, subject, tagged=False)
+        origins = self.ledger.origins(subject, opened)
+        causes: dict[str, tuple[FactVersion, ...]] = dict.fromkeys(fact_ids, ())
+        for event in opened:
+            causes[event.fact_id] += (showing.version(event, origins),)
+        return causes
 
 
 def _turning(

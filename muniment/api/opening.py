@@ -15,6 +15,7 @@ from urllib.parse import quote
 import sqlalchemy as sa
 
 from muniment import migrations
+from muniment.api.accounting import tell_what_was_lost
 from muniment.api.recalling import ENGINE_DIRECTORY, Recall, open_recall
 from muniment.clock import Clock, system_clock
 from muniment.domain.time import BEGINNING, Instant
@@ -41,9 +42,13 @@ from muniment.ledger.keys import KeyRing
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.memory_recorder import MemoryRecorder
 from muniment.ledger.sql_recorder import SqlRecorder
+from muniment.ledger.tally import Tally
 from muniment.ledger.vault import Vault
 from muniment.projections.beliefs import Timeline
+from muniment.projections.conversation import Conversation
+from muniment.projections.memory_conversation import MemoryConversation
 from muniment.projections.memory_timeline import MemoryTimeline
+from muniment.projections.sql_conversation import SqlConversation
 from muniment.projections.timeline import SqlTimeline
 from muniment.settings import Settings
 
@@ -63,17 +68,20 @@ ClockSource = Callable[[], datetime | Instant]
 @dataclass(frozen=True, slots=True)
 class OpenLedger:
     """
-    A ledger with its timeline, open.
+    A ledger with its read models, open.
 
     Attributes:
         place: The directory or URL, without a password.
+        tally: Counts receipts that are not recorded yet.
         leave: Called once the ledger is closed.
     """
 
     ledger: Ledger
     timeline: Timeline
+    conversation: Conversation
     recall: Recall
     place: str
+    tally: Tally
     leave: Callable[[], object] | None = None
 
 
@@ -138,14 +146,23 @@ def _open(
         source = system_clock
     _enrol(engine, settings, vault, create=create)
     recorder = SqlRecorder(
-        engine, ledger=settings.ledger, clock=source, lock_timeout=settings.lock_timeout
+        engine,
+        ledger=settings.ledger,
+        clock=source,
+        lock_timeout=settings.lock_timeout,
+        pool_size=settings.pool_size,
     )
     timeline = SqlTimeline(recorder)
-    ledger = Ledger(recorder, vault, timeline, settings.ledger)
+    conversation = SqlConversation(recorder)
+    ledger = Ledger(recorder, vault, timeline, settings.ledger, conversation)
     timeline.bind(ledger.mapper)
     sign_every(ledger, settings.tree_head_every)
     recall = open_recall(settings, ledger, timeline)
-    return OpenLedger(ledger, timeline, recall, _shown(settings.database_url))
+    place = _shown(settings.database_url)
+    directory, name = _tally_place(settings), f"{vault.vault_id}-{settings.ledger}"
+    tell_what_was_lost(ledger, directory, name)
+    tally = Tally(directory, name)
+    return OpenLedger(ledger, timeline, conversation, recall, place, tally)
 
 
 def _in_memory(settings: Settings, clock: ClockSource | None) -> OpenLedger:
@@ -156,12 +173,15 @@ def _in_memory(settings: Settings, clock: ClockSource | None) -> OpenLedger:
     located = settings.model_copy(update={"vault_url": vault_url, "key_file": key_file})
     recorder = MemoryRecorder(_clock(clock) or system_clock, ledger=settings.ledger)
     timeline = MemoryTimeline(recorder)
-    ledger = Ledger(recorder, _vault(located, has_ledger=False), timeline, settings.ledger)
+    conversation = MemoryConversation(recorder)
+    vault = _vault(located, has_ledger=False)
+    ledger = Ledger(recorder, vault, timeline, settings.ledger, conversation)
     timeline.bind(ledger.mapper)
     sign_every(ledger, settings.tree_head_every)
     removed = weakref.finalize(ledger, shutil.rmtree, place, ignore_errors=True)
     recall = open_recall(settings, ledger, timeline)
-    return OpenLedger(ledger, timeline, recall, _MEMORY, leave=removed)
+    tally = Tally(None, settings.ledger)
+    return OpenLedger(ledger, timeline, conversation, recall, _MEMORY, tally, removed)
 
 
 def _connected(url: str, settings: Settings, *, schema: str | None) -> sa.Engine:
@@ -290,6 +310,12 @@ def rotate_key(settings: Settings, vault: Vault, progress: Callable[[int], None]
     done = vault.rotate(held[-1].kek_id, progress=progress)
     keys.to_file(path, held[-1:])
     return done
+
+
+def _tally_place(settings: Settings) -> Path:
+    """Return where the tallies of receipts are kept: beside the ledger, or at home."""
+    file = sqlite_file(settings.database_url)
+    return file.parent if file else _default_key_file(settings).parent
 
 
 def _default_key_file(settings: Settings) -> Path:

@@ -94,6 +94,7 @@ STATED: Final[Fields] = {
     "valid_from": Time,
     "valid_to": Time,
     "source": Text,
+    "status": Text,
     "confidence": Share,
     "importance": Share,
     "core": bool,

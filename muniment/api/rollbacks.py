@@ -368,3 +368,18 @@ def _undone(events: Sequence[RecordedEvent], move: Move) -> list[RecordedEvent]:
     kept = {each.version for each in move.after}
     gone = sorted({each.version for each in move.before} - kept)
     return [events[version - 1] for version in gone]
+
+
+def plan_fact(
+    planner: Planner,
+    fact_id: str | None,
+    to_version: int | None,
+    *,
+    scope: Scope | None = None,
+) -> RollbackPlan:
+    """Return what bringing one fact back to a version would do."""
+    if fact_id is None or to_version is None:
+        raise InvalidValueError("the rollback", "this", "both of fact_id and to_version")
+    inputs.name("fact_id", fact_id)
+    inputs.count("to_version", to_version, least=0, most=2**31)
+    return planner.to_version(fact_id, to_version, scope=scope)

@@ -9,8 +9,10 @@ from muniment.api.found import LegRank, SearchHit, SearchHits
 from muniment.api.lookup import Point
 from muniment.api.reading import ReadingStore
 from muniment.api.recalling import Recall
+from muniment.api.receipting import Handed, ReceiptBook, search_receipt
 from muniment.api.verbs import verb
 from muniment.domain.events import Status
+from muniment.domain.receipt import ReceiptLeft
 from muniment.domain.scope import Scope
 from muniment.errors import InvalidScopeError, InvalidValueError
 from muniment.instants import Time, moment, to_instant
@@ -43,6 +45,10 @@ class Narrowing(TypedDict, total=False):
         min_position: What must be known at least, such as the ``position`` of a receipt;
             all that is recorded if left out. With less, a subject with very many facts
             is answered for while its index is still behind.
+        session_id: The conversation it is for; kept in its receipt.
+        agent: Whom it serves; likewise.
+        receipt: Whether it leaves a receipt, as what serves an agent does; true if left
+            out. A search as of a time before leaves none.
     """
 
     category: Names | None
@@ -53,6 +59,9 @@ class Narrowing(TypedDict, total=False):
     until: Time | None
     recent_turns: Sequence[str]
     min_position: int | None
+    session_id: str | None
+    agent: str | None
+    receipt: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +86,7 @@ class SearchingStore(ReadingStore):
     """
 
     _recall: Recall
+    _receipts: ReceiptBook
     _settings: Settings
 
     @verb
@@ -127,7 +137,22 @@ class SearchingStore(ReadingStore):
             limit=inputs.count("limit", limit, least=1, most=LIMIT_MAX),
             explain=inputs.flag("explain", explain),
         )
-        return self._answered(asked, self._point(as_of, valid_at))
+        return self._served(asked, self._point(as_of, valid_at), narrow)
+
+    def _served(self, asked: Asked, point: Point, narrow: Narrowing) -> SearchHits:
+        """Answer, and leave a receipt of what an agent is given."""
+        hits = self._answered(asked, point)
+        left = search_receipt(asked.text, hits, asked.scopes, narrow)
+        if inputs.flag("receipt", narrow.get("receipt", True)) and asked.is_current:
+            self._leave_receipt(asked.scopes, left)
+        return hits
+
+    def _leave_receipt(self, scopes: Sequence[Scope], left: ReceiptLeft) -> None:
+        """Leave a receipt with the first of the subjects that there is."""
+        found = (self._ledger.vault.find(each) for each in scopes)
+        subject = next((each for each in found if each is not None), None)
+        if subject is not None and self._settings.receipts:
+            self._receipts.leave(Handed(subject_ref=subject.ref, left=left))
 
     def _answered(self, asked: Asked, point: Point) -> SearchHits:
         required = asked.min_position

@@ -4,7 +4,7 @@ import base64
 import json
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from muniment.domain.scope import Scope
 from muniment.domain.text import Json
@@ -19,13 +19,16 @@ def shaped(answer: object) -> Json:
     """
     Return *answer* as JSON types: instants as RFC 3339 in UTC with six digits and ``Z``.
 
-    An open end is ``null``; a scope is as `Scope.parse` reads it; bytes are in base64.
+    An open end is ``null``; a scope is as `Scope.parse` reads it; bytes are in base64; an
+    offset of a clock is as it stands at the end of a time, such as ``+08:00``.
     """
     match answer:
         case None | bool() | int() | float() | str():
             return answer
         case datetime():
             return to_text(answer)
+        case timedelta():
+            return _offset(answer)
         case Scope():
             return str(answer)
         case list() | tuple():
@@ -51,6 +54,13 @@ def _shown(answer: object) -> tuple[str, ...]:
         found = tuple(each.name for each in fields(answer) if each.name not in INTERNAL)
         _known[type(answer)] = found
     return found
+
+
+def _offset(ahead: timedelta) -> str:
+    sign, size = ("-", -ahead) if ahead < timedelta(0) else ("+", ahead)
+    minutes, seconds = divmod(int(size.total_seconds()), 60)
+    text = f"{sign}{minutes // 60:02}:{minutes % 60:02}"
+    return f"{text}:{seconds:02}" if seconds else text
 
 
 def document(answer: object) -> str:

@@ -7,6 +7,7 @@ from typing import Self, Unpack
 
 from muniment.api import inputs
 from muniment.api.answers import Receipt, RollbackPlan
+from muniment.api.explaining import ExplainingStore
 from muniment.api.fields import By
 from muniment.api.forgetting import Forgetter
 from muniment.api.opening import (
@@ -17,8 +18,8 @@ from muniment.api.opening import (
     settings_for,
 )
 from muniment.api.recalling import RecallStores
-from muniment.api.rollbacks import Cause, OnConflict, Planner
-from muniment.api.sharing import SharingStore
+from muniment.api.receipting import ReceiptBook
+from muniment.api.rollbacks import Cause, OnConflict, Planner, plan_fact
 from muniment.api.verbs import verb, write_verb
 from muniment.domain.commands import RollBackFact
 from muniment.domain.scope import Scope
@@ -32,7 +33,7 @@ _ATTEMPTS = 10
 """How often a rollback that nobody has looked at is planned anew before it gives up."""
 
 
-class MemoryStore(SharingStore):
+class MemoryStore(ExplainingStore):
     """
     What agents remember of people, at every moment it was remembered.
 
@@ -47,7 +48,16 @@ class MemoryStore(SharingStore):
         self._place = opened.place
         self._recall = opened.recall
         lookup = self._lookup
-        lookup.derived = (*lookup.derived, RecallStores(opened.recall))
+        self._conversation = opened.conversation
+        stores = opened.conversation, RecallStores(opened.recall)
+        lookup.derived = (*lookup.derived, *stores)
+        self._receipts = ReceiptBook(
+            opened.ledger,
+            window=settings.receipt_window,
+            capacity=settings.receipt_queue,
+            patience=settings.lock_timeout,
+            tally=opened.tally,
+        )
         self._leave = opened.leave
         self._settings = settings
 
@@ -96,13 +106,22 @@ class MemoryStore(SharingStore):
         return self._settings
 
     def close(self) -> None:
-        """Let go of connections and keys; what was written stays."""
+        """
+        Record the receipts that wait, then let go of connections and keys.
+
+        Raises:
+            LedgerBusyError: If the database does not take those receipts; all else is
+                let go of then, too.
+        """
         if self._open_lookup is not None:
-            self._recall.close()
-            self._ledger.close()
-            if self._leave is not None:
-                self._leave()
-        self._open_lookup = None
+            try:
+                self._receipts.close()
+            finally:
+                self._recall.close()
+                self._ledger.close()
+                if self._leave is not None:
+                    self._leave()
+                self._open_lookup = None
 
     def __enter__(self) -> Self:
         return self
@@ -158,7 +177,7 @@ class MemoryStore(SharingStore):
         if by_fact:
             named = user_id is not None or scope is not None
             whose = inputs.scope_of(user_id, scope) if named else None
-            return _plan_fact(planner, fact_id, to_version, scope=whose)
+            return plan_fact(planner, fact_id, to_version, scope=whose)
         whose = inputs.scope_of(user_id, scope)
         if to is not None:
             return planner.to_time(whose, to_instant(to))
@@ -339,11 +358,12 @@ class MemoryStore(SharingStore):
 
     def rebuild(self) -> int:
         """
-        Replace the timeline by a fresh fold of the ledger; writers wait meanwhile.
+        Replace timeline and conversation by a fresh fold of the ledger; writers wait.
 
         Returns:
-            How many rectangles it has.
+            How many rectangles the timeline has.
         """
+        self._conversation.rebuild()
         return self._lookup.timeline.rebuild()
 
     def _planned(
@@ -369,17 +389,3 @@ class MemoryStore(SharingStore):
 
 def _silent(_done: int) -> None:
     """Tell nobody."""
-
-
-def _plan_fact(
-    planner: Planner,
-    fact_id: str | None,
-    to_version: int | None,
-    *,
-    scope: Scope | None = None,
-) -> RollbackPlan:
-    if fact_id is None or to_version is None:
-        raise InvalidValueError("the rollback", "this", "both of fact_id and to_version")
-    inputs.name("fact_id", fact_id)
-    inputs.count("to_version", to_version, least=0, most=2**31)
-    return planner.to_version(fact_id, to_version, scope=scope)

@@ -61,7 +61,7 @@ class Transactor:
                 origin=origin,
                 scope=scope,
                 fact_id=None,
-                body=_body(origin, items=commands),
+                body=request_body(origin, items=commands),
                 work=work,
             )
         )
@@ -86,7 +86,7 @@ class Transactor:
                 origin=origin,
                 scope=None,
                 fact_id=fact_id,
-                body=_body(origin, command=command),
+                body=request_body(origin, command=command),
                 work=work,
             )
         )
@@ -111,7 +111,7 @@ class Transactor:
                 origin=origin,
                 scope=None,
                 fact_id=fact_id,
-                body=_body(origin, command=command),
+                body=request_body(origin, command=command),
                 work=work,
             )
         )
@@ -130,7 +130,7 @@ class Transactor:
                 origin=origin,
                 scope=scope,
                 fact_id=None,
-                body=_body(origin, command=command),
+                body=request_body(origin, command=command),
                 work=work,
                 passes_freeze=True,
             )
@@ -213,7 +213,7 @@ def _asserted(transaction: Transaction, command: RememberFact, fact_id: str) -> 
 _NEW = showing.state(())
 
 
-def _body(origin: Origin, **asked: object) -> Mapping[str, object]:
+def request_body(origin: Origin, **asked: object) -> Mapping[str, object]:
     """Return all of a request as JSON types, where a key may have to find it again."""
     if origin.idempotency_key is None:
         return {}

@@ -56,6 +56,9 @@ class Act(StrEnum):
     LOOK = "look"
     """Look at the past: what was known, what changed, who said so."""
 
+    REPLAY = "replay"
+    """Go through all of what an agent had: nothing of it can be left out for anybody."""
+
     WRITE = "write"
     TAKE_BACK = "take_back"
     ERASE = "erase"
@@ -152,6 +155,8 @@ class Named(StrEnum):
     TRANSACTION = "transaction"
     PLAN = "plan"
     PROPOSAL = "proposal"
+    SESSION = "session"
+    TURN = "turn"
     NOTHING = "nothing"
 
 
@@ -195,6 +200,25 @@ VERBS: Final[Mapping[str, Verb]] = {
     "forget": _write(Act.WRITE),
     "restore": _write(Act.WRITE),
     "merge": _write(Act.WRITE),
+    "start_session": _write(Act.WRITE, Named.SCOPE),
+    "add_turn": _write(Act.WRITE, Named.SESSION),
+    "add_turns": _write(Act.WRITE, Named.SESSION),
+    "end_session": _write(Act.WRITE, Named.SESSION),
+    "summarize_session": _write(Act.WRITE, Named.SESSION),
+    "withdraw_summary": _write(Act.WRITE, Named.SESSION),
+    "list_sessions": Verb(Act.RECALL, Named.SCOPE),
+    "get_session": Verb(Act.RECALL, Named.SESSION),
+    "get_turns": Verb(Act.RECALL, Named.SESSION),
+    "get_summaries": Verb(Act.RECALL, Named.SESSION),
+    "get_turn": Verb(Act.RECALL, Named.TURN),
+    "build_context": Verb(Act.RECALL, Named.SCOPES),
+    "get_turns_before": Verb(Act.LOOK, Named.SCOPE),
+    "get_source_turns": Verb(Act.LOOK, Named.FACT),
+    "get_facts_of_turn": Verb(Act.LOOK, Named.TURN),
+    "get_uses": Verb(Act.LOOK, Named.FACT),
+    "get_receipts": Verb(Act.LOOK, Named.SCOPE),
+    "reproduce_badcase": Verb(Act.REPLAY, Named.SCOPE),
+    "why": Verb(Act.REPLAY, Named.SCOPE),
     "plan_rollback": Verb(Act.TAKE_BACK, Named.FACT_OR_SCOPE),
     "apply": _write(Act.TAKE_BACK, Named.PLAN),
     "rollback_fact": _write(Act.TAKE_BACK),
@@ -219,6 +243,10 @@ VERBS: Final[Mapping[str, Verb]] = {
     "prove_consistency": Verb(Act.ATTEST, Named.NOTHING),
     "verify": Verb(Act.ATTEST, Named.NOTHING),
     "erasure_certificate": Verb(Act.ATTEST, Named.NOTHING),
+    "get_config_as_of": Verb(Act.ATTEST, Named.NOTHING),
+    "record_config": _write(Act.OPERATE, Named.NOTHING),
+    "count_lost_receipts": Verb(Act.OPERATE, Named.NOTHING),
+    "flush_receipts": Verb(Act.OPERATE, Named.NOTHING),
     "plan_retention": Verb(Act.OPERATE, Named.SCOPE_OR_ALL),
     "retain": _write(Act.OPERATE, Named.SCOPE_OR_ALL),
     "issue_api_key": _write(Act.OPERATE, Named.NOTHING),
@@ -237,29 +265,29 @@ VERBS: Final[Mapping[str, Verb]] = {
 # Who stands how to which memory, and what that allows: `+` freely, `r` with a reason,
 # `!` by breaking the glass, `.` not at all.
 _TABLE: Final = """
-                          identify recall look write take_back erase hold freeze audit attest operate propose decide
-subject            user   .        +      +    +     +         +     .    .      +     .      .       +       +
-agent              user   .        +      r    +     r         .     .    .      .     .      .       .       .
-member             team   .        +      .    .     .         .     .    .      .     .      .       .       .
-lead               team   .        +      r    +     +         r     .    .      r     .      .       +       +
-tenant             org    .        +      .    .     .         .     .    .      .     .      .       .       .
-tenant             ledger +        .      .    .     .         .     .    .      .     .      .       .       .
-compliance_officer user   .        r      r    .     r         r     r    r      r     .      r       .       r
-compliance_officer team   .        r      r    .     r         r     r    r      r     .      r       .       r
-compliance_officer org    .        +      r    +     r         r     r    r      r     .      r       .       r
-compliance_officer ledger +        .      .    .     .         .     .    .      r     +      r       .       .
-auditor            user   .        r      r    .     .         .     .    .      r     .      .       .       .
-auditor            team   .        r      r    .     .         .     .    .      r     .      .       .       .
-auditor            org    .        +      r    .     .         .     .    .      r     .      .       .       .
-auditor            ledger +        .      .    .     .         .     .    .      r     +      .       .       .
-administrator      user   .        .      .    .     .         .     .    r      .     .      r       .       .
-administrator      team   .        .      .    .     .         .     .    r      .     .      r       .       .
-administrator      org    .        +      .    +     r         .     .    r      .     .      r       .       +
-administrator      ledger +        .      .    .     .         .     .    .      .     +      +       .       .
-on_call            user   .        !      !    .     .         .     .    r      .     .      .       .       .
-on_call            team   .        !      !    .     .         .     .    r      .     .      .       .       .
-on_call            org    .        +      !    .     .         .     .    r      .     .      .       .       .
-on_call            ledger +        .      .    .     .         .     .    .      .     +      .       .       .
+                          identify recall look replay write take_back erase hold freeze audit attest operate propose decide
+subject            user   .        +      +    +      +     +         +     .    .      +     .      .       +       +
+agent              user   .        +      r    .      +     r         .     .    .      .     .      .       .       .
+member             team   .        +      .    .      .     .         .     .    .      .     .      .       .       .
+lead               team   .        +      r    r      +     +         r     .    .      r     .      .       +       +
+tenant             org    .        +      .    .      .     .         .     .    .      .     .      .       .       .
+tenant             ledger +        .      .    .      .     .         .     .    .      .     .      .       .       .
+compliance_officer user   .        r      r    r      .     r         r     r    r      r     .      r       .       r
+compliance_officer team   .        r      r    r      .     r         r     r    r      r     .      r       .       r
+compliance_officer org    .        +      r    r      +     r         r     r    r      r     .      r       .       r
+compliance_officer ledger +        .      .    .      .     .         .     .    .      r     +      r       .       .
+auditor            user   .        r      r    r      .     .         .     .    .      r     .      .       .       .
+auditor            team   .        r      r    r      .     .         .     .    .      r     .      .       .       .
+auditor            org    .        +      r    r      .     .         .     .    .      r     .      .       .       .
+auditor            ledger +        .      .    .      .     .         .     .    .      r     +      .       .       .
+administrator      user   .        .      .    .      .     .         .     .    r      .     .      r       .       .
+administrator      team   .        .      .    .      .     .         .     .    r      .     .      r       .       .
+administrator      org    .        +      .    .      +     r         .     .    r      .     .      r       .       +
+administrator      ledger +        .      .    .      .     .         .     .    .      .     +      +       .       .
+on_call            user   .        !      !    !      .     .         .     .    r      .     .      .       .       .
+on_call            team   .        !      !    !      .     .         .     .    r      .     .      .       .       .
+on_call            org    .        +      !    !      .     .         .     .    r      .     .      .       .       .
+on_call            ledger +        .      .    .      .     .         .     .    .      .     +      .       .       .
 """  # noqa: E501 - a table keeps its rows
 
 

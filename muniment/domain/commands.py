@@ -8,6 +8,7 @@ from muniment.domain.events import (
     Evidence,
     RetireCause,
     RevisionCause,
+    Status,
     Traits,
 )
 from muniment.domain.text import Json
@@ -55,6 +56,7 @@ class Changes:
     text: str | None = None
     category: str | None = None
     attribute: str | None = None
+    status: Status | None = None
     confidence: float | None = None
     importance: float | None = None
     core: bool | None = None

@@ -216,7 +216,7 @@ def _traits_after(before: Traits, changes: Changes) -> Traits:
     return Traits(
         category=_or(changes.category, left("category", before.category)),
         attribute=_or(changes.attribute, left("attribute", before.attribute)),
-        status=before.status,
+        status=_or(changes.status, before.status),
         confidence=_or(changes.confidence, before.confidence),
         importance=_or(changes.importance, before.importance),
         core=_or(changes.core, before.core),

@@ -1,5 +1,5 @@
 """
-What can happen to a fact and to a subject.
+What can happen to a fact and to a subject; the rest is in `session` and `receipt`.
 
 Stored forever: rename nothing, only add and upcast.
 
@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from muniment.domain.access_events import AccessEvent, ApiKeyEvent, ProposalEvent
+from muniment.domain.receipt import AccountEvent
+from muniment.domain.session import TalkEvent
 from muniment.domain.text import Json
 from muniment.domain.time import ALWAYS, Instant, Period
 from muniment.domain.values import quickly_made
@@ -23,6 +25,10 @@ class Status(StrEnum):
     """How far a fact may be relied on."""
 
     ACTIVE = "active"
+    """As far as its confidence says."""
+
+    UNVERIFIED = "unverified"
+    """Not yet: nobody has vouched for it; a search finds it only if it asks for such."""
 
 
 class RevisionCause(StrEnum):
@@ -262,4 +268,12 @@ SubjectEvent = (
     | RequestAnswered
 )
 
-Event = FactEvent | SubjectEvent | AccessEvent | ApiKeyEvent | ProposalEvent
+Event = (
+    FactEvent
+    | SubjectEvent
+    | AccessEvent
+    | ApiKeyEvent
+    | ProposalEvent
+    | TalkEvent
+    | AccountEvent
+)

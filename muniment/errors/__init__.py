@@ -23,6 +23,8 @@ Every error Muniment raises on purpose.
   + NotFound                    the thing named is not there
     - UnknownFactError
     - UnknownTransactionError
+    - UnknownSessionError
+    - UnknownTurnError
     - UnknownHoldError
     - FactNotCurrentError       recorded once, but not believed now
     - FactRedactedError         its content was made unreadable for good
@@ -39,6 +41,7 @@ Every error Muniment raises on purpose.
     - HoldTakenError            a hold of that name was placed before
     - PlanOutdatedError         the subject changed after the plan was made
     - ProposalStateError        a proposal that is not what it has to be
+    - SessionEndedError         nothing more can be said in it
     - RollbackConflictError     others wrote on top of what would go
   + Forbidden                   the caller may not do this
     - AccessDeniedError         not to a memory it can read
@@ -62,6 +65,7 @@ Every error Muniment raises on purpose.
     - IndexUnavailableError     the engine of the current facts cannot answer
     - IndexHeldError            another process holds that engine
     - EmbedderUnavailableError  it cannot embed now, or answers nonsense
+    - SummarizerUnavailableError  a model cannot summarise now, or answers nonsense
     - WitnessUnavailableError   a tree head could not be published
     - RateLimitedError          more requests than a key has
     - ServiceUnavailableError   a service did not answer its client
@@ -124,6 +128,7 @@ from muniment.errors.faults import (
     NewerSchemaError,
     ProjectionError,
     StoreClosedError,
+    SummarizerUnavailableError,
     TamperedError,
     UnknownEventError,
     VaultMismatchError,
@@ -154,7 +159,9 @@ from muniment.errors.missing import (
     SubjectErasedError,
     UnknownFactError,
     UnknownHoldError,
+    UnknownSessionError,
     UnknownTransactionError,
+    UnknownTurnError,
 )
 from muniment.errors.refused import (
     ForgottenRequestError,
@@ -162,6 +169,7 @@ from muniment.errors.refused import (
     IdempotencyConflictError,
     PlanOutdatedError,
     RollbackConflictError,
+    SessionEndedError,
     SubjectFrozenError,
     SubjectHeldError,
     VersionConflictError,
@@ -222,11 +230,13 @@ __all__ = [
     "ReservedMetadataError",
     "RollbackConflictError",
     "ServiceUnavailableError",
+    "SessionEndedError",
     "StoreClosedError",
     "StoreNotFoundError",
     "SubjectErasedError",
     "SubjectFrozenError",
     "SubjectHeldError",
+    "SummarizerUnavailableError",
     "TamperedError",
     "Unavailable",
     "UnguardedVerbError",
@@ -237,7 +247,9 @@ __all__ = [
     "UnknownGlassError",
     "UnknownHoldError",
     "UnknownProposalError",
+    "UnknownSessionError",
     "UnknownTransactionError",
+    "UnknownTurnError",
     "VaultMismatchError",
     "VersionBeyondHeadError",
     "VersionConflictError",

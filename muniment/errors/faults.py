@@ -155,6 +155,17 @@ class IndexHeldError(Unavailable):
         )
 
 
+class SummarizerUnavailableError(Unavailable):
+    """A model cannot summarise now, or answered something that is no summary."""
+
+    def __init__(self, model: str, problem: str) -> None:
+        self.model, self.problem = model, problem
+        super().__init__(
+            f"model {model} cannot summarise: {problem}; see that its server answers, or "
+            "use the extractive summaries"
+        )
+
+
 class EmbedderUnavailableError(Unavailable):
     """The embedder cannot embed now, or answered something that is not a vector."""
 

@@ -22,6 +22,24 @@ class UnknownHoldError(NotFound):
         )
 
 
+class UnknownSessionError(NotFound):
+    """No session of that name was ever started, or its subject was erased."""
+
+    def __init__(self, session_id: str) -> None:
+        self.session_id = session_id
+        super().__init__(
+            f"no such session: {shown(session_id)}; start_session gives its id"
+        )
+
+
+class UnknownTurnError(NotFound):
+    """Nothing of that name was ever said, or its subject was erased."""
+
+    def __init__(self, turn_id: str) -> None:
+        self.turn_id = turn_id
+        super().__init__(f"no such turn: {shown(turn_id)}; get_turns shows their ids")
+
+
 class UnknownTransactionError(NotFound):
     """The ledger holds no such transaction."""
 

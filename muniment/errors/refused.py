@@ -72,6 +72,14 @@ class RollbackConflictError(Conflict):
         )
 
 
+class SessionEndedError(Conflict):
+    """Nothing more can be said in a session that ended."""
+
+    def __init__(self, session_id: str) -> None:
+        self.session_id = session_id
+        super().__init__(f"session {session_id} has ended; start another one to go on")
+
+
 class SubjectFrozenError(Frozen):
     """Writes to the subject are refused until it is thawed."""
 

@@ -18,7 +18,7 @@ from typing import Any, cast
 import msgspec
 from eventsourcing.utils import register_topic, resolve_topic
 
-from muniment.domain import access_events, events
+from muniment.domain import access_events, events, receipt, session
 from muniment.domain.access_events import Inquiry, KeyHolder, Proposed
 from muniment.domain.events import (
     Content,
@@ -27,6 +27,8 @@ from muniment.domain.events import (
     Status,
     Traits,
 )
+from muniment.domain.receipt import Recall, Setting
+from muniment.domain.session import Opening, Role, SummaryTrigger, Words
 from muniment.domain.time import Period
 from muniment.errors import NewerSchemaError, UnknownEventError
 
@@ -59,6 +61,14 @@ _KINDS: dict[type[Event], str] = {
     access_events.ProposalRejected: "proposal.rejected",
     access_events.ProposalCarriedOut: "proposal.carried_out",
     events.RequestAnswered: "subject.request_answered",
+    session.SessionStarted: "session.started",
+    session.SessionEnded: "session.ended",
+    session.TurnAdded: "turn.added",
+    session.SummaryMade: "summary.made",
+    session.SummaryWithdrawn: "summary.withdrawn",
+    receipt.ReceiptLeft: "receipt.left",
+    receipt.ReceiptsLost: "receipt.lost",
+    receipt.ConfigurationRecorded: "configuration.recorded",
 }
 _FIELDS = {kind: tuple(each.name for each in fields(kind)) for kind in _KINDS}
 _SCHEMAS: dict[str, int] = dict.fromkeys(_KINDS.values(), 1)
@@ -66,8 +76,24 @@ _UPCASTERS: dict[tuple[str, int], Callable[[Fields], Fields]] = {}
 """By kind and schema: the header of the next schema from the header of this one."""
 
 SEALED = frozenset(
-    {"content", "evidence", "holder", "inquiry", "matter", "note", "proposal"}
+    {
+        "content",
+        "evidence",
+        "holder",
+        "inquiry",
+        "matter",
+        "note",
+        "opening",
+        "proposal",
+        "recall",
+        "setting",
+        "summary",
+        "words",
+    }
 )
+"""The fields that are encrypted; the others stay readable."""
+
+_STATUSES = {each.value: each for each in Status}
 _CAUSES: dict[str, type[StrEnum]] = {
     "fact.revised": events.RevisionCause,
     "fact.retired": events.RetireCause,
@@ -190,11 +216,21 @@ def _plain_sealed(field: str, value: object) -> Fields:
             return {"text": value.text, **_plain_evidence(value.evidence)}
         case Evidence():
             return _plain_evidence(value)
-        case Inquiry() | KeyHolder() | Proposed():
-            named = ((each, getattr(value, each)) for each in value.__dataclass_fields__)
-            return {name: each for name, each in named if each not in (None, (), {})}
+        case Inquiry() | KeyHolder() | Proposed() | Words():
+            return _named(value, absent=(None, (), {}))
+        case Opening() | Recall():
+            # What is empty here is not the same as what was never said.
+            return _named(value, absent=(None,))
+        case Setting():
+            return {"name": value.name, "value": value.value}
         case _:
             return {field: value}
+
+
+def _named(value: Any, *, absent: tuple[object, ...]) -> Fields:
+    """Return the fields of a value by name, but for those that hold nothing."""
+    named = ((each, getattr(value, each)) for each in value.__dataclass_fields__)
+    return {name: each for name, each in named if each not in absent}
 
 
 def _plain_traits(traits: Traits) -> Fields:
@@ -239,6 +275,14 @@ def _revived(kind: str, field: str, stored: Fields, sealed: Fields | None) -> ob
             return _CAUSES[kind](stored[field])
         case "verbs":
             return tuple(stored[field]) if field in stored else None
+        case "role":
+            return Role(stored[field])
+        case "trigger":
+            return SummaryTrigger(stored[field])
+        case "sources":
+            return tuple(stored[field])
+        case "served":
+            return tuple((fact_id, version) for fact_id, version in stored[field])
         case _:
             return stored.get(field)
 
@@ -256,6 +300,14 @@ def _opened(field: str, sealed: Fields) -> object:
             return Proposed(reason=sealed.get("reason"), asked=sealed.get("asked", {}))
         case "holder":
             return _holder(sealed)
+        case "opening":
+            return Opening(agent=sealed.get("agent"), metadata=sealed.get("metadata", {}))
+        case "words":
+            return _words(sealed)
+        case "recall":
+            return _recall(sealed)
+        case "setting":
+            return Setting(name=sealed["name"], value=sealed["value"])
         case _:
             return sealed[field]
 
@@ -264,7 +316,7 @@ def _traits(stored: Mapping[str, Any]) -> Traits:
     return Traits(
         category=stored.get("category"),
         attribute=stored.get("attribute"),
-        status=Status(stored["status"]),
+        status=_STATUSES[stored["status"]],
         confidence=float(stored["confidence"]),
         importance=float(stored["importance"]),
         core=stored["core"],
@@ -283,6 +335,38 @@ def _evidence(sealed: Fields) -> Evidence:
         entities=tuple(sealed.get("entities", ())),
         metadata=sealed.get("metadata", {}),
         claimed_at=sealed.get("claimed_at"),
+    )
+
+
+def _words(sealed: Fields) -> Words:
+    return Words(
+        text=sealed["text"],
+        agent=sealed.get("agent"),
+        tool=sealed.get("tool"),
+        utc_offset_s=sealed.get("utc_offset_s"),
+        zone=sealed.get("zone"),
+        entities=tuple(sealed.get("entities", ())),
+        metadata=sealed.get("metadata", {}),
+    )
+
+
+def _recall(sealed: Fields) -> Recall:
+    placed = sealed.get("placed")
+    return Recall(
+        query=sealed["query"],
+        scopes=tuple(sealed["scopes"]),
+        session_id=sealed.get("session_id"),
+        agent=sealed.get("agent"),
+        scores=tuple(float(each) for each in sealed["scores"]),
+        placed=None if placed is None else tuple(placed),
+        turns=tuple(sealed["turns"]),
+        summaries=tuple(
+            (session_id, version) for session_id, version in sealed["summaries"]
+        ),
+        budget=sealed.get("budget"),
+        tokens=sealed.get("tokens"),
+        template=sealed.get("template"),
+        prompt_digest=sealed.get("prompt_digest"),
     )
 
 

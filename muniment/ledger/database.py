@@ -1,6 +1,7 @@
 """Connections to SQLite and PostgreSQL, set up so that what is committed is durable."""
 
 import sqlite3
+import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -8,7 +9,6 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-import psycopg
 import sqlalchemy as sa
 
 from muniment.errors import (
@@ -31,18 +31,26 @@ _DIALECTS: Final = {
 }
 
 
-_IDLE_SECONDS: Final = 5.0
+IDLE_SECONDS: Final = 5.0
+"""So long a connection that lay idle is taken for a working one."""
+
 _WAL_SECONDS: Final = 10.0
 _FAILURES: Final = (
     sa.exc.OperationalError,
     sa.exc.InterfaceError,
     sa.exc.TimeoutError,
-    sqlite3.OperationalError,
-    sqlite3.InterfaceError,
-    psycopg.OperationalError,
-    psycopg.InterfaceError,
 )
-"""What SQLAlchemy and the drivers raise when a database fails, not a statement."""
+
+
+def of_drivers(*names: str) -> tuple[type[Exception], ...]:
+    """
+    Return the errors that the drivers know by *names*.
+
+    PostgreSQL's raises none before SQLAlchemy has loaded it, and is not imported here:
+    that takes a command on SQLite a sixth of its time.
+    """
+    drivers = sqlite3, sys.modules.get("psycopg")
+    return tuple(getattr(each, name) for each in drivers if each for name in names)
 
 
 def connect(
@@ -161,7 +169,7 @@ class StandingConnection:
         if self._closed:
             raise StoreClosedError
         connection, self._connection = self._connection, None
-        if connection is not None and time.monotonic() - self._used_at < _IDLE_SECONDS:
+        if connection is not None and time.monotonic() - self._used_at < IDLE_SECONDS:
             return connection
         if connection is not None:
             connection.close()
@@ -197,12 +205,18 @@ def writing(engine: sa.Engine, *, lock_timeout: float) -> Iterator[sa.Connection
 
 
 @contextmanager
-def transaction(connection: sa.Connection) -> Iterator[None]:
+def transaction(
+    connection: sa.Connection, *, lock_key: int | None = None
+) -> Iterator[None]:
     """
     Commit on *connection* when the block ends well.
 
     On SQLite the one write lock is taken at once, so that nothing read in the block can
     be overtaken by another writer.
+
+    Args:
+        connection: In autocommit, where *lock_key* is given.
+        lock_key: On PostgreSQL the advisory lock to take, in the round trip that begins.
 
     Raises:
         CommitUncertainError: If the answer to the commit is lost.
@@ -210,6 +224,9 @@ def transaction(connection: sa.Connection) -> Iterator[None]:
     connection.begin()
     if connection.dialect.name == "sqlite":
         driver_cursor(connection).execute("BEGIN IMMEDIATE", ())
+    elif lock_key is not None:
+        begin = f"BEGIN; SELECT pg_advisory_xact_lock({lock_key:d})"
+        driver_cursor(connection).execute(begin, None)
     yield
     _commit(connection)
 
@@ -231,7 +248,7 @@ def translated(lock_timeout: float) -> Iterator[None]:
     """Turn a failure of the database into the error that says what to do."""
     try:
         yield
-    except _FAILURES as error:
+    except _failures() as error:
         problem = _problem(error)
         if "locked" in problem or "lock timeout" in problem:
             raise LedgerBusyError(lock_timeout) from error
@@ -267,9 +284,14 @@ def scrub(engine: sa.Engine, table_names: Sequence[str]) -> bool:
 def _commit(connection: sa.Connection) -> None:
     try:
         connection.commit()
-    except _FAILURES as error:
+    except _failures() as error:
         # The database may have committed before the connection broke.
         raise CommitUncertainError(_problem(error)) from error
+
+
+def _failures() -> tuple[type[Exception], ...]:
+    """Return what is raised when a database fails, not a statement."""
+    return *_FAILURES, *of_drivers("OperationalError", "InterfaceError")
 
 
 def _problem(error: Exception) -> str:
@@ -345,10 +367,10 @@ def _close_late(connection: Any, _record: object) -> None:
 
 def _refuse_stale(connection: Any, record: Any, _proxy: object) -> None:
     """Ask whether a connection that lay idle still works; if not, another is made."""
-    if time.monotonic() - record.info.get("idle_since", time.monotonic()) < _IDLE_SECONDS:
+    if time.monotonic() - record.info.get("idle_since", time.monotonic()) < IDLE_SECONDS:
         return
     try:
         connection.execute("SELECT 1")
         connection.rollback()
-    except psycopg.Error as error:
+    except of_drivers("Error") as error:
         raise sa.exc.DisconnectionError from error

@@ -60,19 +60,39 @@ class GroupCommit(Generic[T, R]):
         Raises:
             BaseException: The request's own error, never another's.
         """
-        ticket: Ticket[T, R] = Ticket(request)
-        with self._mutex:
-            self._waiting.append(ticket)
-            ticket.leads = not self._led
-            self._led = True
-        if not ticket.leads:
-            self._wait(ticket)
-        if ticket.leads:
-            self._lead()
+        (ticket,) = self.submit_all([request])
         if ticket.error is not None:
             raise ticket.error
         assert ticket.answer is not None, "a ticket has an answer or an error"
         return ticket.answer
+
+    def submit_all(self, requests: Sequence[T]) -> list[Ticket[T, R]]:
+        """Return the tickets of *requests*, handed in together, once each is settled."""
+        tickets: list[Ticket[T, R]] = [Ticket(request) for request in requests]
+        with self._mutex:
+            self._waiting.extend(tickets)
+            if tickets and not self._led:
+                tickets[0].leads = self._led = True
+        for ticket in tickets:
+            if not ticket.leads:
+                self._wait(ticket)
+            if ticket.leads and ticket.answer is None and ticket.error is None:
+                self._lead_for(tickets)
+        return tickets
+
+    def _lead_for(self, tickets: Sequence[Ticket[T, R]]) -> None:
+        try:
+            self._lead()
+        except BaseException as error:
+            # What went wrong with the batch is in each of its tickets.
+            if isinstance(error, Exception):
+                return
+            with self._mutex:
+                stranded = [each for each in tickets if each in self._waiting]
+                self._waiting = [each for each in self._waiting if each not in stranded]
+            if any(each.leads for each in stranded):
+                self._hand_on(())
+            raise
 
     def _wait(self, ticket: Ticket[T, R]) -> None:
         try:

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from muniment.domain.events import RequestAnswered
 from muniment.domain.rollback import Stamp
+from muniment.domain.scope import Scope
 from muniment.domain.subject import SubjectState
 from muniment.domain.time import Instant
 from muniment.errors import (
@@ -18,8 +19,10 @@ from muniment.errors import (
     FutureAsOfError,
     IdempotencyConflictError,
     MunimentError,
+    SubjectErasedError,
     Unavailable,
     UnknownFactError,
+    UnknownSessionError,
 )
 from muniment.ledger import codec, sealing
 from muniment.ledger.application import LedgerApplication
@@ -28,6 +31,7 @@ from muniment.ledger.mapper import SealingMapper
 from muniment.ledger.recorder import Append, LedgerRecorder, Present
 from muniment.ledger.records import (
     FACT,
+    SESSION,
     SUBJECT,
     Head,
     Origin,
@@ -43,6 +47,9 @@ from muniment.ledger.transaction import (
     state_of,
 )
 from muniment.ledger.vault import Subject, Vault
+
+
+_ABOUT = FACT, SUBJECT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +86,13 @@ class InlineProjection(Protocol):
         """
 
 
+class InlineAccount(Protocol):
+    """A read model of what is no fact, that changes in the transaction of the events."""
+
+    def apply(self, append: Append, events: Sequence[RecordedEvent]) -> None:
+        """Fold *events* of one transaction; durable with them, or not at all."""
+
+
 class Ledger:
     """
     One tenant's ledger.
@@ -101,6 +115,7 @@ class Ledger:
         vault: Vault,
         projection: InlineProjection,
         name: str,
+        conversation: InlineAccount,
     ) -> None:
         self.name = name
         self.origin = f"muniment/{vault.vault_id}/{name}"
@@ -111,6 +126,7 @@ class Ledger:
         self.before_commit: Callable[[Append, int], None] = lambda _append, _first: None
         self.on_append: Callable[[], None] = lambda: None
         self._projection = projection
+        self._conversation = conversation
         self._key_mark = 0
         self._request_key = sealing.derived(vault.ledger_key, "request")
         self._commits: GroupCommit[Request, Committed] = GroupCommit(self._carry_out)
@@ -124,6 +140,10 @@ class Ledger:
                 written; nothing of it was, unless it is `CommitUncertainError`.
         """
         return self._commits.submit(request)
+
+    def transact_all(self, requests: Sequence[Request]) -> list[BaseException | None]:
+        """Carry out *requests*, each in one transaction; return each one's error."""
+        return [each.error for each in self._commits.submit_all(requests)]
 
     def present(self) -> Present:
         """Return where the ledger stands, and the time."""
@@ -139,15 +159,16 @@ class Ledger:
         Raises:
             FutureAsOfError: If that time has not come.
         """
-        present = self.recorder.present()
-        if recorded_at > max(present.head.recorded_at, present.horizon):
-            with self.recorder.appending() as append:
-                if recorded_at > append.now:
-                    raise FutureAsOfError(recorded_at, append.now)
-                if recorded_at >= append.head.recorded_at:
-                    append.promise(recorded_at)
-                    return append.head
-                # While this waited for the lock, others were recorded after that time.
+        settled = self.recorder.settled_at(recorded_at)
+        if settled is not None:
+            return settled
+        with self.recorder.appending() as append:
+            if recorded_at > append.now:
+                raise FutureAsOfError(recorded_at, append.now)
+            if recorded_at >= append.head.recorded_at:
+                append.promise(recorded_at)
+                return append.head
+        # While this waited for the lock, others were recorded after that time.
         return self.recorder.head_at(recorded_at)
 
     def fact(self, fact_id: str) -> tuple[Subject, tuple[RecordedEvent, ...]]:
@@ -168,13 +189,15 @@ class Ledger:
         self, subject: Subject, *, after: int = 0, until: int | None = None
     ) -> tuple[RecordedEvent, ...]:
         """
-        Return the events of *subject* past *after*, up to *until*, oldest first.
+        Return what happened to *subject* and its facts past *after*, oldest first.
 
+        Not what was said to it: conversations are long, and no belief follows from them.
         Nothing of a subject that was erased while they were read: the keys go first, and
         what is left without them would tell that there was somebody.
         """
         stamped = self.recorder.read_subject(subject.ref, after=after, until=until)
-        events = self.mapper.opened(stamped, subject)
+        about = [e for e in stamped if str(e.sealed.originator_id).startswith(_ABOUT)]
+        events = self.mapper.opened(about, subject)
         return () if self.was_erased(subject) else events
 
     def was_erased(self, subject: Subject) -> bool:
@@ -282,6 +305,8 @@ class Ledger:
             self._key_mark = self.vault.next_key_id() - 1
             append.mark_key(self._key_mark)
         self._projection.apply(append, transaction.changes(events))
+        if any(not each.fact_id for each in events):
+            self._conversation.apply(append, events)
         return Committed(
             tx_id=row.tx_id,
             recorded_at=row.recorded_at,
@@ -291,15 +316,27 @@ class Ledger:
         )
 
     def _subject_of(self, append: Append, request: Request) -> Subject:
-        if request.scope is not None:
-            return self.vault.find_or_make(request.scope)
-        if request.fact_id is None:
-            return self.mapper.nobody
-        stream = append.read_stream(FACT + request.fact_id)
-        subject = self.vault.subject(stream[0].sealed.subject_ref) if stream else None
+        match request:
+            case Request(scope=Scope() as scope):
+                return self.vault.find_or_make(scope)
+            case Request(subject_ref=str() as ref):
+                unknown: MunimentError = SubjectErasedError(ref)
+                subject = self.vault.subject(ref)
+            case Request(session_id=str() as session_id):
+                unknown = UnknownSessionError(session_id)
+                subject = self._owner(append, SESSION + session_id)
+            case Request(fact_id=str() as fact_id):
+                unknown = UnknownFactError(fact_id)
+                subject = self._owner(append, FACT + fact_id)
+            case _:
+                return self.mapper.nobody
         if subject is None:
-            raise UnknownFactError(request.fact_id)
+            raise unknown
         return subject
+
+    def _owner(self, append: Append, stream: str) -> Subject | None:
+        last = append.read_stream_end(stream)
+        return self.vault.subject(last.sealed.subject_ref) if last else None
 
     def _earlier(self, append: Append, request: Request) -> Committed | None:
         """Return what an earlier request with the same idempotency key did."""
@@ -357,7 +394,7 @@ class Ledger:
         Only who has the subject's key can test a guess against it, and it is destroyed
         with the subject. The older one was made with the ledger's key.
         """
-        whose = str(request.scope) if request.scope else request.fact_id
+        whose = str(request.scope or request.session_id or request.fact_id)
         body = codec.canonical([request.action, whose, request.body])
         keys = subject.request_key, self._request_key
         return sealing.tag(keys[0], body), sealing.tag(keys[1], body)

@@ -1,6 +1,6 @@
 """From domain events to sealed, stored ones and back: the library's mapper, per stream."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -85,20 +85,54 @@ class SealingMapper(Mapper[str]):
         )
 
     def opened(
-        self, events: Sequence[StampedEvent], subject: Subject | None
+        self,
+        events: Sequence[StampedEvent],
+        subject: Subject | None,
+        *,
+        tagged: bool = True,
     ) -> tuple[RecordedEvent, ...]:
-        """Return *events* of one subject opened; without content where there is no key."""
+        """
+        Return *events* of one subject opened; without content where there is no key.
+
+        Args:
+            events: Of that subject.
+            subject: Whose they are, or ``None`` to leave the content sealed.
+            tagged: Whether the digests of what they say are wanted, too.
+        """
         keys: Mapping[int, bytes] = {}
         if subject is not None and events:
             keys = self._vault.keys(subject, [each.sealed.key_id for each in events])
         keys = {0: self._header_key, **keys}
         return tuple(
-            self._recorded(each, keys.get(each.sealed.key_id), subject) for each in events
+            self._recorded(each, keys.get(each.sealed.key_id), subject if tagged else None)
+            for each in events
         )
 
     def subject(self, ref: str) -> Subject | None:
         """Return a subject by its name inside, or ``None`` when it was erased."""
         return self._vault.subject(ref)
+
+    def opened_alone(self, event: StampedEvent) -> tuple[Subject, RecordedEvent] | None:
+        """Return whose *event* is, and it opened, untagged; ``None`` when erased."""
+        ref, key_id = event.sealed.subject_ref, event.sealed.key_id
+        known = self._vault.subject_with_keys(ref, [key_id])
+        if known is None:
+            return None
+        subject, keys = known
+        return subject, self._recorded(event, keys.get(key_id), None)
+
+    def opened_of_all(self, events: Iterable[StampedEvent]) -> Iterator[RecordedEvent]:
+        """Yield *events* of whatever subjects opened, the keys fetched once for each."""
+        events = list(events)
+        key_ids: dict[str, set[int]] = {}
+        for each in events:
+            key_ids.setdefault(each.sealed.subject_ref, set()).add(each.sealed.key_id)
+        known = {
+            ref: self._vault.subject_with_keys(ref, some) for ref, some in key_ids.items()
+        }
+        for each in events:
+            subject, keys = known[each.sealed.subject_ref] or (None, {})
+            yield self._recorded(each, keys.get(each.sealed.key_id), subject)
 
     def sealed_header(self, subject: Subject | None, tx_id: int, origin: Origin) -> bytes:
         """
@@ -142,7 +176,7 @@ class SealingMapper(Mapper[str]):
         return msgspec.json.decode(plain, type=Origin)
 
     def _recorded(
-        self, stamped: StampedEvent, key: bytes | None, subject: Subject | None
+        self, stamped: StampedEvent, key: bytes | None, tagged_by: Subject | None
     ) -> RecordedEvent:
         event = self._open(stamped.sealed, key)
         return RecordedEvent(
@@ -152,7 +186,7 @@ class SealingMapper(Mapper[str]):
             stream=str(stamped.sealed.originator_id),
             version=stamped.sealed.originator_version,
             subject_ref=stamped.sealed.subject_ref,
-            content_tag=content_tag(subject, event) if subject else None,
+            content_tag=content_tag(tagged_by, event) if tagged_by else None,
             event=event,
         )
 

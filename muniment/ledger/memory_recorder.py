@@ -61,6 +61,13 @@ class MemoryRecorder(LedgerRecorder):
             known = [each for each in self._transactions if each.recorded_at <= recorded_at]
             return _head_after(known[-1]) if known else _EMPTY
 
+    def settled_at(self, recorded_at: Instant) -> Head | None:
+        with self._lock:
+            present = self.present()
+            if recorded_at > max(present.head.recorded_at, present.horizon):
+                return None
+            return self.head_at(recorded_at)
+
     def read(
         self, *, after: int = 0, until: int | None = None, limit: int
     ) -> Sequence[StampedEvent]:
@@ -71,6 +78,10 @@ class MemoryRecorder(LedgerRecorder):
         with self._lock:
             found = [each for each in self._events if each.sealed.originator_id == stream]
         return sorted(found, key=lambda each: each.sealed.originator_version)
+
+    def read_streams(self, streams: Collection[str]) -> Sequence[StampedEvent]:
+        found = (self.read_stream(each) for each in sorted(set(streams)))
+        return [event for stream in found for event in stream]
 
     def read_subject(
         self, subject_ref: str, *, after: int = 0, until: int | None = None
@@ -207,6 +218,10 @@ class _MemoryAppend:
 
     def read_stream(self, stream: str) -> Sequence[StampedEvent]:
         return self._recorder.read_stream(stream)
+
+    def read_stream_end(self, stream: str) -> StampedEvent | None:
+        found = self._recorder.read_stream(stream)
+        return found[-1] if found else None
 
     def read(self, *, first: int, last: int) -> Sequence[StampedEvent]:
         return self._recorder.read(after=first - 1, until=last, limit=last)

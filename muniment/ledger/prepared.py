@@ -87,6 +87,36 @@ class Prepared:
         return compiled
 
 
+def rows_of_each(
+    connection: sa.Connection,
+    wanted: Sequence[object],
+    *,
+    one: tuple[Prepared, str],
+    every: tuple[Prepared, str],
+    ledger: str,
+) -> Sequence[Row]:
+    """
+    Return the rows of each of *wanted*.
+
+    Args:
+        connection: To run on.
+        wanted: What each row is found by.
+        one: The statement for one of them, and its parameter.
+        every: The statement for a list of them, and its parameter: PostgreSQL takes it,
+            where each statement is a round trip. SQLite has no lists.
+        ledger: Whose rows.
+    """
+    if connection.dialect.name == "postgresql":
+        statement, name = every
+        return statement.rows(connection, ledger=ledger, **{name: wanted})
+    statement, name = one
+    return [
+        row
+        for each in wanted
+        for row in statement.rows(connection, ledger=ledger, **{name: each})
+    ]
+
+
 @dataclass(frozen=True, slots=True)
 class _Compiled:
     """The text of a statement, the order of its parameters, and those with a value."""

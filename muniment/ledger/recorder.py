@@ -85,6 +85,9 @@ class Append(Protocol):
     def read_stream(self, stream: str) -> Sequence[StampedEvent]:
         """Return one stream, oldest first, with what this block appended."""
 
+    def read_stream_end(self, stream: str) -> StampedEvent | None:
+        """Return the last event of one stream, as above; ``None`` when it has none."""
+
     def read(self, *, first: int, last: int) -> Sequence[StampedEvent]:
         """Return the events *first* to *last*, with what this block appended."""
 
@@ -132,6 +135,14 @@ class LedgerRecorder(ProcessRecorder):
         """Return where the ledger stood at *recorded_at*, of what is committed."""
 
     @abstractmethod
+    def settled_at(self, recorded_at: Instant) -> Head | None:
+        """
+        Return where the ledger stood at *recorded_at*, if that can no longer change.
+
+        It cannot where something was recorded since, or an answer was promised.
+        """
+
+    @abstractmethod
     def read(
         self, *, after: int = 0, until: int | None = None, limit: int
     ) -> Sequence[StampedEvent]:
@@ -140,6 +151,10 @@ class LedgerRecorder(ProcessRecorder):
     @abstractmethod
     def read_stream(self, stream: str) -> Sequence[StampedEvent]:
         """Return one stream, oldest first; empty when it does not exist."""
+
+    @abstractmethod
+    def read_streams(self, streams: Collection[str]) -> Sequence[StampedEvent]:
+        """Return several streams, one after the other, each oldest first."""
 
     @abstractmethod
     def read_subject(

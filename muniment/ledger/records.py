@@ -18,7 +18,15 @@ from muniment.ledger.vault import Subject
 
 FACT = "fact-"
 SUBJECT = "subject-"
-"""A stream is named after the fact or the subject whose events it holds."""
+SESSION = "session-"
+TURNS = "turns-"
+SUMMARIES = "summaries-"
+RECEIPTS = "receipts-"
+"""A stream is named after the fact, the subject or the session whose events it holds."""
+
+CONFIGURATION = "configuration"
+ACCOUNT = "account"
+"""The streams of the ledger itself: how agents are set up, what it must own up to."""
 
 ACCESS = "access-"
 GLASS = "glass-"
@@ -51,7 +59,7 @@ class DraftEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return f"<DraftEvent {self.originator_version} of {self.originator_id}>"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, init=False)
 class SealedEvent(StoredEvent):
     """
     A stored event with what the ledger keeps readable beside it.
@@ -61,8 +69,29 @@ class SealedEvent(StoredEvent):
         key_id: The key of the stream in the vault; 0 for none.
     """
 
-    subject_ref: str = ""
-    key_id: int = 0
+    subject_ref: str
+    key_id: int
+
+    def __init__(
+        self,
+        *,
+        originator_id: str,
+        originator_version: int,
+        topic: str,
+        state: bytes,
+        subject_ref: str = "",
+        key_id: int = 0,
+    ) -> None:
+        # All at once: a frozen dataclass sets field by field, which takes four times as
+        # long, and every event that is read or written passes here.
+        self.__dict__.update(
+            originator_id=originator_id,
+            originator_version=originator_version,
+            topic=topic,
+            state=state,
+            subject_ref=subject_ref,
+            key_id=key_id,
+        )
 
 
 class StampedEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -94,7 +123,7 @@ class RecordedEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         version: Place in the stream; 1-based, gapless.
         subject_ref: Whose memory it is.
         content_tag: Keyed digest by which a repeat is found; ``None`` where the event
-            says nothing.
+            says nothing, or nobody asked.
         event: What happened; sealed fields are ``None`` where the key is gone.
     """
 
@@ -108,8 +137,14 @@ class RecordedEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     event: Event
 
     @property
+    def session_id(self) -> str:
+        """The session whose stream, turns or summaries these are; empty for any other."""
+        kind, _, name = self.stream.partition("-")
+        return name if f"{kind}-" in (SESSION, TURNS, SUMMARIES) else ""
+
+    @property
     def fact_id(self) -> str:
-        """The fact whose stream this is; empty for the stream of a subject."""
+        """The fact whose stream this is; empty for any other stream."""
         return self.stream.removeprefix(FACT) if self.stream.startswith(FACT) else ""
 
 

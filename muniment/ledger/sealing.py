@@ -9,6 +9,7 @@ not open.
 import hashlib
 import hmac
 import os
+from collections.abc import Sequence
 from typing import Final
 
 from cryptography.exceptions import InvalidTag
@@ -33,6 +34,17 @@ def seal(key: bytes, plain: bytes, *, place: bytes) -> bytes:
     """Return *plain* under *key*, readable at *place* alone: nonce, ciphertext, tag."""
     nonce = os.urandom(_NONCE_BYTES)
     return nonce + AESGCM(key).encrypt(nonce, plain, place)
+
+
+def seal_each(key: bytes, plain: Sequence[tuple[bytes, bytes]]) -> list[bytes]:
+    """Return each of *plain*, which come with their places, under *key* as `seal` does."""
+    cipher = AESGCM(key)
+    nonces = os.urandom(_NONCE_BYTES * len(plain))
+    split = (nonces[at : at + _NONCE_BYTES] for at in range(0, len(nonces), _NONCE_BYTES))
+    return [
+        nonce + cipher.encrypt(nonce, each, place)
+        for nonce, (each, place) in zip(split, plain, strict=True)
+    ]
 
 
 def unseal(key: bytes, sealed: bytes, *, place: bytes, shown: str | None = None) -> bytes:

@@ -17,9 +17,6 @@ EVENT_COLUMNS = tuple(
 """In this order `stamped` takes them."""
 
 _TX_COLUMNS = tuple(each for each in tables.transaction.columns if each.name != "ledger")
-LOCK = Prepared(
-    sa.select(sa.func.pg_advisory_xact_lock(sa.bindparam("lock_key", type_=sa.BigInteger)))
-)
 
 
 def _present_query(now: sa.ColumnElement[int], *, lateral: bool) -> Prepared:
@@ -68,6 +65,41 @@ HEAD_AT = Prepared(
     .order_by(_tx.recorded_at_us.desc())
     .limit(sa.literal_column("1"))
 )
+
+
+def _settled_query(*, lateral: bool) -> Prepared:
+    """Return where a ledger stood at a time; no row if that can still change."""
+    at = sa.bindparam("recorded_at_us", type_=sa.BigInteger)
+    last, latest = tables.transaction.alias("last"), tables.transaction.alias("latest")
+    ours = last.c.ledger == tables.ledger.c.ledger
+    columns: tuple[sa.ColumnElement[int], ...]
+    columns = last.c.tx_id, last.c.last_position, last.c.recorded_at_us
+    if lateral:
+        then = sa.select(*columns).where(ours, last.c.recorded_at_us <= at)
+        first = then.order_by(last.c.recorded_at_us.desc()).limit(sa.literal_column("1"))
+        found = first.lateral("found")
+        joined = tables.ledger.outerjoin(found, sa.true())
+        columns = found.c.tx_id, found.c.last_position, found.c.recorded_at_us
+    else:
+        every = tables.transaction.alias("every")
+        by_then = sa.select(sa.func.max(every.c.recorded_at_us)).where(
+            every.c.ledger == tables.ledger.c.ledger, every.c.recorded_at_us <= at
+        )
+        joined = tables.ledger.outerjoin(
+            last, ours & (last.c.recorded_at_us == by_then.scalar_subquery())
+        )
+    newest = sa.select(sa.func.max(latest.c.recorded_at_us)).where(
+        latest.c.ledger == tables.ledger.c.ledger
+    )
+    is_settled = (tables.ledger.c.horizon_us >= at) | (newest.scalar_subquery() >= at)
+    query = sa.select(*columns).select_from(joined)
+    return Prepared(query.where(tables.ledger.c.ledger == _LEDGER, is_settled))
+
+
+SETTLED_AT = {
+    "sqlite": _settled_query(lateral=False),
+    "postgresql": _settled_query(lateral=True),
+}
 READ = Prepared(
     sa.select(*EVENT_COLUMNS)
     .where(
@@ -82,6 +114,22 @@ READ_STREAM = Prepared(
     .where(_event.ledger == _LEDGER, _event.stream == sa.bindparam("stream", type_=sa.Text))
     .order_by(_event.version)
 )
+STREAM_END = Prepared(
+    sa.select(*EVENT_COLUMNS)
+    .where(_event.ledger == _LEDGER, _event.stream == sa.bindparam("stream", type_=sa.Text))
+    .order_by(_event.version.desc())
+    .limit(sa.literal_column("1"))
+)
+READ_STREAMS = Prepared(
+    sa.select(*EVENT_COLUMNS)
+    .where(
+        _event.ledger == _LEDGER,
+        _event.stream == sa.any_(sa.bindparam("streams", type_=postgresql.ARRAY(sa.Text))),
+    )
+    .order_by(_event.stream, _event.version)
+)
+"""For PostgreSQL alone, where each statement is a round trip."""
+
 READ_SUBJECT = Prepared(
     sa.select(*EVENT_COLUMNS)
     .where(

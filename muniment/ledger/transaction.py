@@ -3,8 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import msgspec
 import sqlalchemy as sa
 
+from muniment.domain import session as sessions
 from muniment.domain import subject as subjects
 from muniment.domain.events import (
     Event,
@@ -17,12 +19,20 @@ from muniment.domain.events import (
 )
 from muniment.domain.fact import FactState, fold
 from muniment.domain.scope import Scope
+from muniment.domain.session import SessionEvent, SessionState
 from muniment.domain.subject import SubjectState
-from muniment.errors import SubjectErasedError, SubjectFrozenError, UnknownFactError
+from muniment.errors import (
+    SubjectErasedError,
+    SubjectFrozenError,
+    UnknownFactError,
+    UnknownSessionError,
+)
 from muniment.ledger.mapper import SealingMapper, tag_of
 from muniment.ledger.recorder import Append
 from muniment.ledger.records import (
+    CONFIGURATION,
     FACT,
+    SESSION,
     SUBJECT,
     DraftEvent,
     Origin,
@@ -40,15 +50,17 @@ class Request:
     Attributes:
         action: The verb, such as ``remember``.
         origin: Who asks, why, and on whose word.
-        scope: Whose memory it is about; or else *fact_id* says so.
-        fact_id: The fact it is about, where the caller names no scope; with neither, it
-            is about no memory.
+        scope: Whose memory it is about; or else *fact_id* or *session_id* says so.
+        fact_id: The fact it is about, where the caller names no scope; with none of all
+            these, it is about no memory.
         body: All of the request, made of JSON types: a repeated idempotency key is
             answered only for an equal body.
         work: Reads and collects; what it raises is the caller's error, and nothing
             was written.
         passes_freeze: Whether it is done on a frozen subject all the same.
         outlasts: Whether who did it stays readable once the subject is erased.
+        session_id: The session it is about, where the caller names neither.
+        subject_ref: The subject as it was found before; it is not made anew.
     """
 
     action: str
@@ -59,10 +71,11 @@ class Request:
     work: Callable[["Transaction"], None]
     passes_freeze: bool = False
     outlasts: bool = False
+    session_id: str | None = None
+    subject_ref: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FactChange:
+class FactChange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """
     What one transaction did to one fact, for projections.
 
@@ -80,16 +93,22 @@ class FactChange:
 
 @dataclass(slots=True)
 class _Stream:
-    """A stream as the transaction knows it: what was there, and what it adds."""
+    """
+    A stream as the transaction knows it: what was there, and what it adds.
+
+    Attributes:
+        unread: How many events came before *history*, which nobody has to know.
+    """
 
     history: tuple[RecordedEvent, ...]
     key: tuple[int, bytes] | None
+    unread: int = 0
     added: list[Event] = field(default_factory=list)
 
     def add(self, event: Event) -> int:
         """Add *event*; return its version."""
         self.added.append(event)
-        return len(self.history) + len(self.added)
+        return self.unread + len(self.history) + len(self.added)
 
 
 class Transaction:
@@ -183,6 +202,42 @@ class Transaction:
     def add_to_subject(self, events: Sequence[SubjectEvent]) -> None:
         """Collect events of the subject itself."""
         self._add(SUBJECT + self.subject.ref, events)
+
+    def session(self, session_id: str) -> SessionState:
+        """
+        Return a session of the subject after all its events.
+
+        Raises:
+            UnknownSessionError: If it does not exist, or is another subject's.
+        """
+        name = SESSION + session_id
+        try:
+            stream = self._stream(name)
+        except UnknownFactError:
+            raise UnknownSessionError(session_id) from None
+        if not stream.history and not stream.added:
+            raise UnknownSessionError(session_id)
+        events = (*(each.event for each in stream.history), *stream.added)
+        return sessions.fold(each for each in events if isinstance(each, SessionEvent))
+
+    def add_at_end(self, stream: str, events: Sequence[Event]) -> None:
+        """Collect events of a long stream, of which no more than the end is read."""
+        if stream not in self._streams:
+            last = self._append.read_stream_end(stream)
+            if last is not None and last.sealed.subject_ref != self.subject.ref:
+                raise AssertionError("only a stream's own subject adds to it")
+            unread = last.sealed.originator_version if last else 0
+            key = self._key_of([last]) if last else None
+            self._streams[stream] = _Stream((), key, unread)
+        self._add(stream, events)
+
+    def configuration(self, position: int) -> int:
+        """Return the version of the configuration at a position; 0 where there is none."""
+        last = self._append.read_stream_end(CONFIGURATION)
+        if last is not None and last.position > position:
+            known = self._append.read_stream(CONFIGURATION)
+            last = next((e for e in reversed(known) if e.position <= position), None)
+        return last.sealed.originator_version if last else 0
 
     def add_to(self, stream: str, events: Sequence[Event]) -> None:
         """Collect events of a stream that is of neither a fact nor the subject itself."""

@@ -17,17 +17,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 
 from muniment.domain.scope import Scope
 from muniment.errors import BrokenSealError
 from muniment.ledger import rotation, sealing
+from muniment.ledger import vault_statements as statements
 from muniment.ledger import vault_tables as tables
 from muniment.ledger.bulk import insert_rows
 from muniment.ledger.database import StandingConnection, dispose, writing
 from muniment.ledger.destruction import Destructions
 from muniment.ledger.keys import KeyRing
-from muniment.ledger.prepared import Prepared, Row
+from muniment.ledger.prepared import rows_of_each
 
 
 _BATCH_MAX = 1024
@@ -103,7 +103,7 @@ class Vault:
             if known is not None:
                 return known
             tag = self._scope_tag(scope)
-            row = _BY_SCOPE.first(connection, ledger=self._ledger, scope_tag=tag)
+            row = statements.BY_SCOPE.first(connection, ledger=self._ledger, scope_tag=tag)
             return None if row is None else self._opened(*row)
 
     def find_or_make(self, scope: Scope) -> Subject:
@@ -114,16 +114,23 @@ class Vault:
         """Return the subject known inside as *ref*, or ``None`` when it was erased."""
         with self._standing.held() as connection:
             self._forget_if_destroyed(connection)
-            known = self._subjects.get(ref)
-            if known is not None:
-                return known
-            row = _BY_REF.first(connection, ledger=self._ledger, subject_ref=ref)
-            return None if row is None else self._opened(*row)
+            return self._subject(connection, ref)
+
+    def subject_with_keys(
+        self, ref: str, key_ids: Iterable[int]
+    ) -> tuple[Subject, Mapping[int, bytes]] | None:
+        """Return what `subject` and `keys` do, of one moment; ``None`` when erased."""
+        with self._standing.held() as connection:
+            self._forget_if_destroyed(connection)
+            subject = self._subject(connection, ref)
+            if subject is None:
+                return None
+            return subject, self._keys_of(connection, subject, set(key_ids))
 
     def next_key_id(self) -> int:
         """Return the number the next stream key will have; all before were given out."""
         with self._standing.held() as connection:
-            row = _NEXT_KEY_ID.first(connection)
+            row = statements.NEXT_KEY_ID.first(connection)
         assert row is not None, "the vault has its one row"
         return int(row[0])
 
@@ -156,7 +163,7 @@ class Vault:
         """Yield every subject that has a memory."""
         with self._standing.held() as connection:
             self._forget_if_destroyed(connection)
-            rows = _ALL_SUBJECTS.rows(connection, ledger=self._ledger)
+            rows = statements.ALL_SUBJECTS.rows(connection, ledger=self._ledger)
             subjects = [self._opened(*row) for row in rows]
         yield from subjects
 
@@ -175,17 +182,9 @@ class Vault:
         Raises:
             BrokenSealError: If one of them is another subject's.
         """
-        wanted = set(key_ids)
         with self._standing.held() as connection:
             self._forget_if_destroyed(connection)
-            cached = self._stream_keys
-            ref = subject.ref
-            found = {each: cached[ref, each] for each in wanted if (ref, each) in cached}
-            if len(found) < len(wanted):
-                fetched = self._fetch(connection, subject, wanted - found.keys())
-                self._keep({(ref, each): key for each, key in fetched.items()})
-                found.update(fetched)
-        return found
+            return self._keys_of(connection, subject, set(key_ids))
 
     def epoch(self) -> int:
         """Return a number that rises when a key is destroyed, by whatever process."""
@@ -203,10 +202,10 @@ class Vault:
 
     def _open_vault(self) -> str:
         with self._making() as connection:
-            row = _VAULT.first(connection)
+            row = statements.VAULT.first(connection)
             if row is None:
                 row = os.urandom(8).hex(), self._keys.ids()[0]
-                _NEW_VAULT.run(
+                statements.NEW_VAULT.run(
                     connection, vault_id=row[0], kek_id=row[1], next_key_id=1, epoch=0
                 )
         self._keys.key(row[1])
@@ -215,10 +214,10 @@ class Vault:
     def _open_ledger_key(self) -> bytes:
         place = f"ledger-key/{self._ledger}".encode()
         with self._making() as connection:
-            row = _LEDGER_KEY.first(connection, ledger=self._ledger)
+            row = statements.LEDGER_KEY.first(connection, ledger=self._ledger)
             if row is None:
                 row = self._wrapped(connection, sealing.new_key(), place)
-                _NEW_LEDGER_KEY.run(
+                statements.NEW_LEDGER_KEY.run(
                     connection, ledger=self._ledger, kek_id=row[0], wrapped=row[1]
                 )
         return self._keys.unwrap(row[0], row[1], place=place)
@@ -227,7 +226,7 @@ class Vault:
         self, connection: sa.Connection, key: bytes, place: bytes
     ) -> tuple[str, bytes]:
         """Return *key* wrapped by the key the vault goes by now, and the name of that."""
-        row = _VAULT.first(connection)
+        row = statements.VAULT.first(connection)
         assert row is not None, "the vault was made when it was opened"
         kek = self._keys.key(row[1])
         return kek.kek_id, kek.wrap(key, place=place)
@@ -247,7 +246,11 @@ class Vault:
             kek_id, wrapped = self._wrapped(connection, key, place)
             # Another process may have made it meanwhile; then its row stands.
             dialect = connection.dialect.name
-            (_NEW_SUBJECT_PG if dialect == "postgresql" else _NEW_SUBJECT).run(
+            (
+                statements.NEW_SUBJECT_PG
+                if dialect == "postgresql"
+                else statements.NEW_SUBJECT
+            ).run(
                 connection,
                 ledger=self._ledger,
                 subject_ref=ref,
@@ -266,41 +269,56 @@ class Vault:
         self._batch[subject.ref] = batch
         made = [sealing.new_key() for _ in range(max(count, batch))]
         with writing(self._engine, lock_timeout=self._lock_timeout) as connection:
-            after = _TAKE_KEY_IDS.first(connection, count=len(made))
+            after = statements.TAKE_KEY_IDS.first(connection, count=len(made))
             assert after is not None, "the vault has its one row"
             numbered = list(enumerate(made, int(after[0]) - len(made)))
-            rows = [self._stream_key_row(subject, *each) for each in numbered]
+            wrapped = sealing.seal_each(
+                subject.key,
+                [(key, self._key_place(subject.ref, key_id)) for key_id, key in numbered],
+            )
+            rows = [
+                (self._ledger, key_id, subject.ref, each)
+                for (key_id, _), each in zip(numbered, wrapped, strict=True)
+            ]
             insert_rows(connection, tables.stream_key, rows)
         return numbered
 
-    def _stream_key_row(
-        self, subject: Subject, key_id: int, key: bytes
-    ) -> tuple[object, ...]:
-        place = self._key_place(subject.ref, key_id)
-        wrapped = sealing.seal(subject.key, key, place=place)
-        return self._ledger, key_id, subject.ref, wrapped
+    def _subject(self, connection: sa.Connection, ref: str) -> Subject | None:
+        known = self._subjects.get(ref)
+        if known is not None:
+            return known
+        row = statements.BY_REF.first(connection, ledger=self._ledger, subject_ref=ref)
+        return None if row is None else self._opened(*row)
+
+    def _keys_of(
+        self, connection: sa.Connection, subject: Subject, wanted: AbstractSet[int]
+    ) -> Mapping[int, bytes]:
+        cached, ref = self._stream_keys, subject.ref
+        found = {each: cached[ref, each] for each in wanted if (ref, each) in cached}
+        if len(found) < len(wanted):
+            fetched = self._fetch(connection, subject, wanted - found.keys())
+            self._keep({(ref, each): key for each, key in fetched.items()})
+            found.update(fetched)
+        return found
 
     def _fetch(
         self, connection: sa.Connection, subject: Subject, wanted: AbstractSet[int]
     ) -> dict[int, bytes]:
         """Return those of the *wanted* keys that the vault holds."""
-        rows: Iterable[Row] = ()
-        if len(wanted) > 1:
-            rows = _KEYS_OF.rows(connection, ledger=self._ledger, subject_ref=subject.ref)
-        found = {row[0]: row for row in rows if row[0] in wanted}
-        for key_id in wanted - found.keys():
-            # Destroyed, or of a row that was pasted from another subject.
-            row = _KEY.first(connection, ledger=self._ledger, key_id=key_id)
-            if row is not None and row[1] != subject.ref:
+        rows = rows_of_each(
+            connection,
+            list(wanted),
+            one=(statements.KEY, "key_id"),
+            every=(statements.KEYS, "key_ids"),
+            ledger=self._ledger,
+        )
+        found: dict[int, bytes] = {}
+        for key_id, subject_ref, wrapped in rows:
+            if subject_ref != subject.ref:
                 raise BrokenSealError(f"key {key_id}, which is another subject's")
-            if row is not None:
-                found[key_id] = row
-        return {
-            key_id: sealing.unseal(
-                subject.key, wrapped, place=self._key_place(subject.ref, key_id)
-            )
-            for key_id, _, wrapped in found.values()
-        }
+            place = self._key_place(subject.ref, key_id)
+            found[key_id] = sealing.unseal(subject.key, wrapped, place=place)
+        return found
 
     def _keep(self, opened: Mapping[tuple[str, int], bytes]) -> None:
         if len(self._stream_keys) + len(opened) > _CACHED_MAX:
@@ -337,7 +355,7 @@ class Vault:
         Called with the standing connection held, as everything that reads or fills the
         memory: so what was read before a destruction is not kept after it.
         """
-        row = _EPOCH.first(connection)
+        row = statements.EPOCH.first(connection)
         epoch = -1 if row is None else int(row[0])
         if epoch == self._epoch:
             return
@@ -354,36 +372,3 @@ class Vault:
 
     def _key_place(self, ref: str, key_id: int) -> bytes:
         return f"stream-key/{self._ledger}/{ref}/{key_id}".encode()
-
-
-_v, _l = tables.vault.c, tables.ledger_key.c
-_s, _k = tables.subject_key.c, tables.stream_key.c
-_EPOCH = Prepared(sa.select(_v.epoch))
-_NEXT_KEY_ID = Prepared(sa.select(_v.next_key_id))
-_VAULT = Prepared(sa.select(_v.vault_id, _v.kek_id))
-_NEW_VAULT = Prepared(sa.insert(tables.vault))
-_TAKE_KEY_IDS = Prepared(
-    sa.update(tables.vault)
-    .values(next_key_id=_v.next_key_id + sa.bindparam("count", type_=sa.BigInteger))
-    .returning(_v.next_key_id)
-)
-_LEDGER_KEY = Prepared(
-    sa.select(_l.kek_id, _l.wrapped).where(_l.ledger == sa.bindparam("ledger"))
-)
-_NEW_LEDGER_KEY = Prepared(sa.insert(tables.ledger_key))
-_SUBJECT = sa.select(
-    _s.subject_ref,
-    _s.kek_id,
-    _s.wrapped,
-    _s.scope_sealed,
-).where(_s.ledger == sa.bindparam("ledger"))
-_BY_SCOPE = Prepared(_SUBJECT.where(_s.scope_tag == sa.bindparam("scope_tag")))
-_BY_REF = Prepared(_SUBJECT.where(_s.subject_ref == sa.bindparam("subject_ref")))
-_ALL_SUBJECTS = Prepared(_SUBJECT.order_by(_s.subject_ref))
-_NEW_SUBJECT = Prepared(sqlite.insert(tables.subject_key).on_conflict_do_nothing())
-_NEW_SUBJECT_PG = Prepared(postgresql.insert(tables.subject_key).on_conflict_do_nothing())
-_STREAM_KEYS = sa.select(_k.key_id, _k.subject_ref, _k.wrapped).where(
-    _k.ledger == sa.bindparam("ledger")
-)
-_KEY = Prepared(_STREAM_KEYS.where(_k.key_id == sa.bindparam("key_id")))
-_KEYS_OF = Prepared(_STREAM_KEYS.where(_k.subject_ref == sa.bindparam("subject_ref")))

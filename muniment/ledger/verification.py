@@ -7,7 +7,7 @@ and hashed again, and every leaf, tile and signed tree head is compared with tha
 
 import struct
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from muniment.domain.time import BEGINNING
 from muniment.errors import DamagedDatabaseError, TamperedError
@@ -45,28 +45,6 @@ class Finding:
     problem: str
 
 
-@dataclass(slots=True)
-class _Growing:
-    """A tree that grows leaf by leaf: the roots of its full subtrees, largest first."""
-
-    roots: list[tuple[int, bytes]] = field(default_factory=list)
-
-    def add(self, leaf: bytes) -> None:
-        size, found = 1, leaf
-        while self.roots and self.roots[-1][0] == size:
-            found = node_hash(self.roots.pop()[1], found)
-            size *= 2
-        self.roots.append((size, found))
-
-    def root(self) -> bytes:
-        if not self.roots:
-            return EMPTY_ROOT
-        found = self.roots[-1][1]
-        for _, left in reversed(self.roots[:-1]):
-            found = node_hash(left, found)
-        return found
-
-
 class LedgerCheck:
     """
     One walk over a ledger.
@@ -85,7 +63,6 @@ class LedgerCheck:
         self._published = published
         self._progress = progress
         self._hasher = LeafHasher(ledger.name)
-        self._growing = _Growing()
         self._versions: dict[str, int] = {}
         self._rows_of_tiles: list[list[bytes]] = []
         self._last_tx = 0
@@ -252,7 +229,6 @@ class LedgerCheck:
         if leaf != stored:
             yield self._altered(event)
         self.events += 1
-        self._growing.add(leaf)
         yield from self._tiles(0, leaf)
 
     def _tiles(self, level: int, found: bytes) -> Iterator[Finding]:
@@ -273,6 +249,21 @@ class LedgerCheck:
         row.clear()
         yield from self._tiles(level + 1, root)
 
+    def _root(self) -> bytes:
+        """Return the root over all leaves so far: of full subtrees, the largest first."""
+        roots: list[bytes] = []
+        for row in reversed(self._rows_of_tiles):
+            start, span = 0, WIDTH // 2
+            while span:
+                if len(row) & span:
+                    roots.append(root_of(row[start : start + span]))
+                    start += span
+                span //= 2
+        root = roots.pop() if roots else EMPTY_ROOT
+        while roots:
+            root = node_hash(roots.pop(), root)
+        return root
+
     def _altered(self, event: StampedEvent) -> Finding:
         """Return what was altered: the payload, or the columns beside it."""
         subject = self._ledger.vault.subject(event.sealed.subject_ref)
@@ -288,7 +279,7 @@ class LedgerCheck:
     def _compared(self, heads: Sequence[TreeHead]) -> Iterator[Finding]:
         for head in heads:
             self.heads += 1
-            if head.root != self._growing.root():
+            if head.root != self._root():
                 problem = f"the first {head.size:,} events are not what was signed"
                 yield Finding(position=head.size or None, kind="tree head", problem=problem)
 
@@ -298,7 +289,7 @@ class LedgerCheck:
             yield Finding(position=self.events + 1, kind="truncated", problem=problem)
         with self._ledger.recorder.tree() as store:
             root = Tree(store).root(self.events)
-        if root != self._growing.root():
+        if root != self._root():
             problem = "the tiles are not the tree over the events"
             yield Finding(position=None, kind="tree", problem=problem)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import groupby, zip_longest
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import msgspec
 import sqlalchemy as sa
@@ -23,6 +23,9 @@ from muniment.domain.time import FOREVER, AsOf, Instant, Period
 from muniment.ledger.ledger import InlineProjection
 from muniment.ledger.records import RecordedEvent, StampedEvent, fact_event
 from muniment.ledger.transaction import FactChange
+
+
+R = TypeVar("R")
 
 
 class BeliefRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -209,8 +212,16 @@ def differences(
         The position of the event a rectangle rests on, and what is wrong with it.
     """
     expected = (row for rows in fresh for row in sorted(rows, key=_key))
-    missing: set[BeliefRow] = set()
-    strange: set[BeliefRow] = set()
+    missing, strange = unmatched(expected, stored)
+    for row in sorted(missing | strange, key=lambda row: (row.position, *_key(row))):
+        problem = "is missing" if row in missing else "does not follow from the ledger"
+        yield row.position, f"a row of fact {row.fact_id}, version {row.version}, {problem}"
+
+
+def unmatched(expected: Iterable[R], stored: Iterable[R]) -> tuple[set[R], set[R]]:
+    """Return the rows that are *expected* alone, and those that are *stored* alone."""
+    missing: set[R] = set()
+    strange: set[R] = set()
     for one, other in zip_longest(expected, stored):
         if one == other:
             continue
@@ -221,9 +232,7 @@ def differences(
                 others.discard(row)
             elif row is not None:
                 mine.add(row)
-    for row in sorted(missing | strange, key=lambda row: (row.position, *_key(row))):
-        problem = "is missing" if row in missing else "does not follow from the ledger"
-        yield row.position, f"a row of fact {row.fact_id}, version {row.version}, {problem}"
+    return missing, strange
 
 
 def _key(row: BeliefRow) -> tuple[str, Instant, Instant]:

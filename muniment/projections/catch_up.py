@@ -28,14 +28,10 @@ from muniment.projections.ports import (
     Vector,
     VersionVectors,
 )
-from muniment.projections.vectors import chunks
 
 
 BATCH_EVENTS: Final = 4_000
 """To flush the engine takes as long as some hundred facts."""
-
-_EMBEDDED_AT_ONCE: Final = 4
-"""So many batches of the embedder are kept together."""
 
 ALL_POSITIONS: Final = 2**62
 """As *until*: whatever the engine holds, this is newer."""
@@ -163,12 +159,7 @@ class CatchUp:
     def _embed(self, statements: Sequence[Statement]) -> Mapping[Said, Vector]:
         if self._embedding is None:
             return {}
-        # In parts, each kept at once: a model in this process takes a minute for all.
-        made: dict[Said, Vector] = {}
-        for some in chunks(statements, _EMBEDDED_AT_ONCE * self._embedding.batch):
-            made.update(self._embedding.new(some))
-            self.told(some[-1].position)
-        return made
+        return self._embedding.new(statements, self.told)
 
     def _forget(self, batch: Batch) -> None:
         """Let go of what was made unreadable, of every model."""

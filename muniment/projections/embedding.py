@@ -6,7 +6,7 @@ pending, so that the fact is there, is found by its words, and is counted and tr
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final
 
 from muniment.errors import EmbedderUnavailableError
@@ -21,6 +21,9 @@ from muniment.projections.ports import (
 )
 from muniment.projections.vectors import chunks, is_vector, text_tag
 
+
+_KEPT_TOGETHER: Final = 4
+"""So many batches of the embedder are kept at once."""
 
 _FAILURES_MAX: Final = 3
 """So many texts in a row that cannot be embedded, and the embedder is down."""
@@ -43,39 +46,28 @@ class Embedding:
     def model(self) -> str:
         return self._embedder.name
 
-    @property
-    def batch(self) -> int:
-        return self._embedder.batch
-
-    def new(self, statements: Sequence[Statement]) -> Mapping[Said, Vector]:
+    def new(
+        self,
+        statements: Sequence[Statement],
+        told: Callable[[int], None] = lambda _position: None,
+    ) -> Mapping[Said, Vector]:
         """
         Return the vectors of *statements*, kept from now on; a failed one is pending.
 
-        A text its subject said before is not embedded again.
+        A text its subject said before is not embedded again. What is made is kept part
+        by part: a model in this process takes a minute for some thousands.
+
+        Args:
+            statements: In the order of their positions.
+            told: Called with the position of the last one that is kept.
         """
-        tags = {each.said: text_tag(each.subject, each.text) for each in statements}
-        texts = {tags[each.said]: each for each in statements}
-        known = dict(
-            self._vectors.like(
-                self.model, {tag: each.subject for tag, each in texts.items()}
-            )
-        )
-        missing = [tag for tag in texts if tag not in known]
-        made = self._made([texts[tag].text for tag in missing])
-        known.update(
-            (tag, vector)
-            for tag, vector in zip(missing, made, strict=True)
-            if vector is not None
-        )
-        self._vectors.put(
-            self.model,
-            [_version(each, tags[each.said], known) for each in statements],
-        )
-        return {
-            each.said: known[tags[each.said]]
-            for each in statements
-            if tags[each.said] in known
-        }
+        found: dict[Said, Vector] = {}
+        is_down = False
+        for some in chunks(statements, _KEPT_TOGETHER * self._embedder.batch):
+            part, is_down = self._part(some, is_down=is_down)
+            found.update(part)
+            told(some[-1].position)
+        return found
 
     def known(self, statements: Sequence[Statement]) -> Mapping[Said, Vector]:
         """Return the vectors of *statements* that were made before; make the others."""
@@ -89,6 +81,36 @@ class Embedding:
             found.update(self._vectors.of(subject, self.model, wanted))
         missing = [each for each in statements if each.said not in found]
         return {**found, **self.new(missing)} if missing else found
+
+    def _part(
+        self, statements: Sequence[Statement], *, is_down: bool
+    ) -> tuple[Mapping[Said, Vector], bool]:
+        """Return the vectors of some, and whether the embedder is found to be down."""
+        tags = {each.said: text_tag(each.subject, each.text) for each in statements}
+        texts = {tags[each.said]: each for each in statements}
+        known = dict(
+            self._vectors.like(
+                self.model, {tag: each.subject for tag, each in texts.items()}
+            )
+        )
+        missing = [tag for tag in texts if tag not in known]
+        asked = [] if is_down else self._made([texts[tag].text for tag in missing])
+        made = {
+            tag: vector
+            for tag, vector in zip(missing, asked, strict=False)
+            if vector is not None
+        }
+        known.update(made)
+        self._vectors.put(
+            self.model,
+            [_version(each, tags[each.said], known) for each in statements],
+        )
+        found = {
+            each.said: known[tags[each.said]]
+            for each in statements
+            if tags[each.said] in known
+        }
+        return found, bool(missing) and not made
 
     def _made(self, texts: Sequence[str]) -> Sequence[Vector | None]:
         """Return a vector for each text, or ``None`` where it could not be made."""

@@ -13,7 +13,6 @@ from threading import RLock
 import sqlalchemy as sa
 
 from muniment.domain.time import BEGINNING, Instant
-from muniment.ledger.database import reading
 from muniment.ledger.memory_recorder import MemoryRecorder
 from muniment.ledger.prepared import Prepared, Row
 from muniment.ledger.sql_recorder import SqlRecorder
@@ -34,7 +33,7 @@ class SqlGenerations:
         return in_use(self.every(), recorded_at)
 
     def every(self) -> Sequence[Generation]:
-        with reading(self._recorder.reading_engine) as connection:
+        with self._recorder.reading() as connection:
             return self._every(connection)
 
     def begin(self, *, model: str, dimensions: int, lexicon: str) -> Generation:

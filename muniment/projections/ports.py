@@ -76,7 +76,7 @@ class Embedder(Protocol):
         """
 
 
-class Uses(Protocol):
+class UseCounts(Protocol):
     """How often facts were of use. Safe to use from many threads."""
 
     def uses(

@@ -1,6 +1,7 @@
 """The timeline in SQL: one row for each rectangle, applied with the events themselves."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql
@@ -10,12 +11,13 @@ from muniment.errors import ProjectionError
 from muniment.ledger import tables as ledger_tables
 from muniment.ledger.bulk import insert_rows
 from muniment.ledger.codec import ERASED
-from muniment.ledger.database import reading, scrub
+from muniment.ledger.database import scrub
 from muniment.ledger.mapper import SealingMapper
 from muniment.ledger.prepared import Prepared, Row
 from muniment.ledger.recorder import Append
 from muniment.ledger.records import FACT, StampedEvent
-from muniment.ledger.sql_recorder import SqlRecorder, stamped
+from muniment.ledger.sql_append import stamped
+from muniment.ledger.sql_recorder import SqlRecorder
 from muniment.ledger.statements import EVENT_COLUMNS
 from muniment.ledger.transaction import FactChange
 from muniment.projections import tables
@@ -76,12 +78,12 @@ class SqlTimeline:
         }
         if query.category is not None:
             values["category"] = query.category
-        with reading(self._recorder.reading_engine) as connection:
+        with self._recorder.reading() as connection:
             rows = statement.rows(connection, **values)
         return [_believed(row) for row in rows]
 
     def of_fact(self, fact_id: str, as_of: AsOf) -> Believed | None:
-        with reading(self._recorder.reading_engine) as connection:
+        with self._recorder.reading() as connection:
             row = _OF_FACT.first(
                 connection,
                 ledger=self._ledger,
@@ -93,13 +95,13 @@ class SqlTimeline:
 
     def moved(self, subject_ref: str, *, after: Instant, limit: int) -> list[BeliefRow]:
         key = {"ledger": self._ledger, "subject_ref": subject_ref}
-        with reading(self._recorder.reading_engine) as connection:
+        with self._recorder.reading() as connection:
             rows = _MOVED.rows(connection, **key, after=after, most=limit)
         return [row_of(row) for row in rows]
 
     def of_facts(self, fact_ids: Sequence[str]) -> Sequence[BeliefRow]:
         found: list[BeliefRow] = []
-        with reading(self._recorder.reading_engine) as connection:
+        with self._recorder.reading() as connection:
             for start in range(0, len(fact_ids), _LIST_MAX):
                 some = fact_ids[start : start + _LIST_MAX]
                 rows = connection.execute(
@@ -146,7 +148,7 @@ class SqlTimeline:
             yield from _REPEATS_OF_SOME.rows(connection, **tags, **whose)
 
     def rows(self) -> Iterator[BeliefRow]:
-        with reading(self._recorder.reading_engine) as connection:
+        with self._recorder.reading() as connection:
             for row in _ALL_ROWS.run(connection, ledger=self._ledger):
                 try:
                     read = row_of(row)
@@ -163,7 +165,7 @@ class SqlTimeline:
             return gone.rowcount
 
     def remaining(self, subject_ref: str) -> int:
-        with reading(self._recorder.reading_engine) as connection:
+        with self._recorder.reading() as connection:
             row = _COUNT.first(connection, ledger=self._ledger, subject_ref=subject_ref)
         assert row is not None, "a count has a row"
         return int(row[0])
@@ -189,24 +191,24 @@ class SqlTimeline:
         return count + len(batch)
 
     def fresh_rows(self) -> Iterator[list[BeliefRow]]:
-        with reading(self._recorder.reading_engine) as connection:
+        with self._recorder.reading() as connection:
             yield from self._fresh_rows(connection)
 
     def _fresh_rows(self, connection: sa.Connection) -> Iterator[list[BeliefRow]]:
         erased = {row[0] for row in _ERASED.rows(connection, ledger=self._ledger)}
-        for stream in _fact_streams(connection, self._ledger):
-            if stream[0].sealed.subject_ref in erased:
-                continue
-            subject = self._mapper.subject(stream[0].sealed.subject_ref)
-            recorded = self._mapper.opened(stream, subject)
-            yield rows_of(recorded)
+        events = (
+            event
+            for page in _pages(connection, self._ledger)
+            for event in self._mapper.opened_of_all(
+                each for each in page if each.sealed.subject_ref not in erased
+            )
+        )
+        for _, stream in groupby(events, key=lambda each: each.stream):
+            yield rows_of(list(stream))
 
 
-def _fact_streams(
-    connection: sa.Connection, ledger: str
-) -> Iterator[Sequence[StampedEvent]]:
-    """Yield the events of each fact of a ledger."""
-    gathered: list[StampedEvent] = []
+def _pages(connection: sa.Connection, ledger: str) -> Iterator[Sequence[StampedEvent]]:
+    """Yield the events of all facts of a ledger, fact by fact, in pages."""
     after: tuple[str, int] = (FACT, 0)
     while True:
         page = [
@@ -215,18 +217,11 @@ def _fact_streams(
                 connection, ledger=ledger, stream=after[0], version=after[1], most=_PAGE
             )
         ]
-        for event in page:
-            name = event.sealed.originator_id
-            if gathered and gathered[0].sealed.originator_id != name:
-                yield gathered
-                gathered = []
-            gathered.append(event)
+        yield page
         if len(page) < _PAGE:
-            break
+            return
         last = page[-1].sealed
         after = (str(last.originator_id), last.originator_version)
-    if gathered:
-        yield gathered
 
 
 def _close(

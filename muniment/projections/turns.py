@@ -11,7 +11,6 @@ from contextlib import AbstractContextManager, contextmanager
 
 import sqlalchemy as sa
 
-from muniment.ledger.database import reading
 from muniment.ledger.prepared import Prepared
 from muniment.ledger.sql_recorder import SqlRecorder
 
@@ -34,7 +33,7 @@ def turns_of(recorder: SqlRecorder) -> Turn:
         digest = hashlib.sha256(f"muniment/{recorder.ledger}/{work}".encode()).digest()
         key = int.from_bytes(digest[:8], "big", signed=True)
         # Of the session, so that nothing stays open in the database meanwhile.
-        with reading(recorder.reading_engine) as connection:
+        with recorder.reading() as connection:
             row = _TRY.first(connection, turn_key=key)
             is_ours = bool(row and row[0])
             try:

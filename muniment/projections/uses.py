@@ -6,7 +6,7 @@ to. Counted from the ledger itself, so that it is exact as of any moment.
 """
 
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
 from typing import Final, NamedTuple
 
@@ -16,7 +16,6 @@ from muniment.domain.events import FactCorroborated
 from muniment.domain.time import Instant
 from muniment.ledger import tables
 from muniment.ledger.codec import topic_of
-from muniment.ledger.database import reading
 from muniment.ledger.memory_recorder import MemoryRecorder
 from muniment.ledger.prepared import Prepared
 from muniment.ledger.records import FACT
@@ -27,16 +26,10 @@ _SUBJECTS_MAX: Final = 20_000
 _REPEATED: Final = topic_of(FactCorroborated)
 
 
-class Happened(NamedTuple):
-    """An event of a subject, without what it says."""
+Happened = tuple[int, Instant, str, str]
+"""Position, recorded time, stream and topic of an event of a subject."""
 
-    position: int
-    recorded_at: Instant
-    stream: str
-    topic: str
-
-
-Tail = Callable[[str, int], Iterable[Happened]]
+Tail = Callable[[str, int], Sequence[Happened]]
 """Gives the events of a subject past a position, oldest first."""
 
 
@@ -49,7 +42,7 @@ class _Known(NamedTuple):
 
 class Repeats:
     """
-    The `muniment.projections.ports.Uses` that the ledger alone tells of.
+    The `muniment.projections.ports.UseCounts` that the ledger alone tells of.
 
     Args:
         tail: Reads the ledger; what was read before is kept in memory.
@@ -71,14 +64,14 @@ class Repeats:
 
     def _brought_up(self, ref: str) -> _Known:
         known = self._known.get(ref, _Known(position=0, repeats=()))
-        new = list(self._tail(ref, known.position))
+        new = self._tail(ref, known.position)
         if new:
             again = [
-                (each.recorded_at, each.stream.removeprefix(FACT))
-                for each in new
-                if each.topic == _REPEATED
+                (recorded_at, stream.removeprefix(FACT))
+                for _, recorded_at, stream, topic in new
+                if topic == _REPEATED
             ]
-            known = _Known(new[-1].position, (*known.repeats, *again))
+            known = _Known(new[-1][0], (*known.repeats, *again))
         with self._lock:
             self._known[ref] = known
             self._known.move_to_end(ref)
@@ -94,17 +87,22 @@ def repeats_in(recorder: SqlRecorder | MemoryRecorder) -> Repeats:
     return Repeats(lambda ref, after: _in_sql(recorder, ref, after))
 
 
-def _in_sql(recorder: SqlRecorder, ref: str, after: int) -> Iterable[Happened]:
-    with reading(recorder.reading_engine) as connection:
+def _in_sql(recorder: SqlRecorder, ref: str, after: int) -> Sequence[Happened]:
+    with recorder.reading() as connection:
         rows = _TAIL.rows(connection, ledger=recorder.ledger, subject_ref=ref, after=after)
-    return [Happened(*row) for row in rows]
+    return [(row[0], row[1], row[2], row[3]) for row in rows]
 
 
-def _in_memory(recorder: MemoryRecorder, ref: str, after: int) -> Iterable[Happened]:
-    for each in recorder.read_subject(ref, after=after):
-        sealed = each.sealed
-        stream, topic = str(sealed.originator_id), sealed.topic
-        yield Happened(each.position, each.recorded_at, stream, topic)
+def _in_memory(recorder: MemoryRecorder, ref: str, after: int) -> Sequence[Happened]:
+    return [
+        (
+            each.position,
+            each.recorded_at,
+            str(each.sealed.originator_id),
+            each.sealed.topic,
+        )
+        for each in recorder.read_subject(ref, after=after)
+    ]
 
 
 _e = tables.event.c

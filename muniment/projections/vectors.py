@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from muniment.ledger import sealing
-from muniment.ledger.database import reading, scrub, writing
+from muniment.ledger.database import scrub, writing
 from muniment.ledger.prepared import Prepared, Row
 from muniment.ledger.sql_recorder import SqlRecorder
 from muniment.ledger.vault import Subject, Vault
@@ -56,7 +56,7 @@ class SqlVersionVectors:
     ) -> Mapping[Said, Vector]:
         key = {"ledger": self._ledger, "subject_ref": subject.ref, "model": model}
         rows: list[Row] = []
-        with reading(self._recorder.reading_engine) as connection:
+        with self._recorder.reading() as connection:
             if len(said) <= _ONE_BY_ONE_MAX:
                 for fact_id, version in said:
                     rows += _ONE.rows(connection, **key, fact_id=fact_id, version=version)
@@ -71,7 +71,7 @@ class SqlVersionVectors:
 
     def like(self, model: str, wanted: Mapping[bytes, Subject]) -> Mapping[bytes, Vector]:
         rows: list[Row] = []
-        with reading(self._recorder.reading_engine) as connection:
+        with self._recorder.reading() as connection:
             for tags in chunks(list(wanted), _LIST_MAX):
                 values = {"ledger": self._ledger, "model": model, "tags": tags}
                 rows += connection.execute(_LIKE, values)
@@ -87,7 +87,7 @@ class SqlVersionVectors:
         }
 
     def pending(self, model: str, *, limit: int) -> Sequence[Pending]:
-        with reading(self._recorder.reading_engine) as connection:
+        with self._recorder.reading() as connection:
             rows = _PENDING.rows(connection, ledger=self._ledger, model=model, most=limit)
         return [
             Pending(
@@ -101,12 +101,12 @@ class SqlVersionVectors:
         ]
 
     def count_pending(self, model: str) -> int:
-        with reading(self._recorder.reading_engine) as connection:
+        with self._recorder.reading() as connection:
             row = _COUNT_PENDING.first(connection, ledger=self._ledger, model=model)
         return int(row[0]) if row else 0
 
     def count(self, subject_ref: str) -> int:
-        with reading(self._recorder.reading_engine) as connection:
+        with self._recorder.reading() as connection:
             row = _COUNT.first(connection, ledger=self._ledger, subject_ref=subject_ref)
         return int(row[0]) if row else 0
 

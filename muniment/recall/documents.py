@@ -7,7 +7,7 @@ since is read again. Nothing kept outlives its key: whatever process destroys on
 in memory here is dropped before the next answer.
 """
 
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from threading import Lock
@@ -21,7 +21,7 @@ from muniment.ledger.vault import Subject
 from muniment.projections.batches import Statement
 from muniment.projections.beliefs import BeliefQuery, BeliefRow, Timeline
 from muniment.projections.ports import Said, Vector
-from muniment.recall.tokens import forget_words, normal, terms
+from muniment.recall.tokens import cut, forget_words, normal, terms
 
 
 KEPT_MAX: Final = 100_000
@@ -329,13 +329,17 @@ def _made_ready(event: RecordedEvent, key_id: int) -> Opened | None:
     """Return what *event* says, ready to be ranked; ``None`` where it has no words."""
     match event.event:
         case FactAsserted(content=content) | FactRevised(content=content) if content:
-            found = terms(content.text)
+            plain = normal(content.text)
+            found = cut(plain)
+            counts: dict[str, int] = {}
+            for term in found:
+                counts[term] = counts.get(term, 0) + 1
             return Opened(
                 event=event,
                 key_id=key_id,
                 content=content,
-                plain=normal(content.text),
-                counts=Counter(found),
+                plain=plain,
+                counts=counts,
                 length=len(found),
                 entities=tuple(tuple(terms(each)) for each in content.evidence.entities),
             )

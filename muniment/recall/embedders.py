@@ -22,7 +22,8 @@ from muniment.recall.tokens import terms
 
 LOCAL_NAME: Final = "multilingual-e5-small-q4"
 LOCAL_DIMENSIONS: Final = 384
-_LOCAL_BATCH: Final = 32
+_LOCAL_BATCH: Final = 8
+"""A question waits until the batch at hand is embedded; larger ones are hardly faster."""
 _ENGINE: Final = Lock()
 """The model is one for the process, and is not made for two calls at once."""
 

@@ -8,7 +8,7 @@ from typing import Final
 from muniment.domain.events import Status
 from muniment.domain.time import BEGINNING, Instant
 from muniment.ledger.vault import Subject
-from muniment.projections.ports import Uses
+from muniment.projections.ports import UseCounts
 from muniment.recall import legs, ranking
 from muniment.recall.documents import Document, Documents
 from muniment.recall.meaning import Meaning, Nearness
@@ -76,7 +76,7 @@ class Searcher:
         meaning: Meaning,
         tuning: Tuning,
         preselection: Preselection,
-        uses: Uses,
+        uses: UseCounts,
     ) -> None:
         self._uses = uses
         self._documents = documents

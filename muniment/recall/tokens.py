@@ -71,7 +71,7 @@ def normal(text: str) -> str:
     Full and half width, composed and decomposed, upper and lower case are one.
     """
     if text.isascii():
-        return _SPACES.sub(" ", text.lower()).strip()
+        return " ".join(text.lower().split())
     folded = unicodedata.normalize("NFKC", text).casefold()
     # Case folding can leave what NFKC would still compose.
     return _SPACES.sub(" ", unicodedata.normalize("NFKC", folded)).strip()
@@ -85,10 +85,18 @@ def terms(text: str) -> list[str]:
         At least one, unless *text* is blank: text without any letter, digit or symbol
         is a term as a whole.
     """
-    plain = normal(text)
+    return cut(normal(text))
+
+
+def cut(plain: str) -> list[str]:
+    """Return the terms of what `normal` made of a text."""
     found: list[str] = []
-    for piece in _PIECES.finditer(plain):
-        found += _terms_of(piece)
+    for run in plain.split(" "):
+        if run.isascii() and run.isalnum():
+            found += _words(run)
+        else:
+            for piece in _PIECES.finditer(run):
+                found += _terms_of(piece)
     return found or ([plain] if plain else [])
 
 

@@ -19,7 +19,9 @@ from muniment.errors import (
     UnguardedVerbError,
     UnknownFactError,
     UnknownProposalError,
+    UnknownSessionError,
     UnknownTransactionError,
+    UnknownTurnError,
 )
 from muniment.ledger.records import Origin
 from tests.access.matrix import (
@@ -41,7 +43,16 @@ from tests.access.matrix import (
 Made = tuple[Sequence[Any], Mapping[str, Any]]
 
 EXPECTED = expected()
-UNGUARDED = {"acting_as", "authenticate", "close", "open", "place", "settings"}
+UNGUARDED = {
+    "acting_as",
+    "authenticate",
+    "close",
+    "open",
+    "place",
+    "settings",
+    "receipts_of",
+    "turns_of",
+}
 """What belongs to whoever runs the store, and is offered to no principal."""
 
 
@@ -67,7 +78,9 @@ NOT_THERE = (
     OutOfReachError,
     UnknownFactError,
     UnknownProposalError,
+    UnknownSessionError,
     UnknownTransactionError,
+    UnknownTurnError,
 )
 REFUSED = (AccessDeniedError, ReasonRequiredError, *NOT_THERE)
 
@@ -95,6 +108,8 @@ def proposed(store: MemoryStore, scope: Scope) -> str:
 
 def target(store: MemoryStore, scope: Scope) -> Target:
     fact = store.remember("likes tea", scope=scope, session_id="chat-7")
+    session = store.start_session(scope=scope)
+    turn = store.add_turn(session.session_id, role="user", content="I like tea 茶")
     other = store.remember("drinks tea", scope=scope, category="taste")
     return Target(
         scope=scope,
@@ -102,6 +117,8 @@ def target(store: MemoryStore, scope: Scope) -> Target:
         other_fact_id=other.fact_id,
         tx_id=fact.tx_id,
         proposal_id=proposed(store, scope),
+        session_id=session.session_id,
+        turn_id=turn.turn_id,
         long_ago=other.recorded_at.isoformat(),
         store=store,
     )

@@ -201,6 +201,8 @@ VALUES = {
     ),
     "confidence as text": bad_value("confidence", "0.5", "0 to 1"),
     "importance below 0": bad_value("importance", -0.01, "0 to 1"),
+    "status unknown": bad_value("status", "Active", "one of active, unverified"),
+    "status not text": bad_value("status", 1, "one of active, unverified"),
     "core as a number": bad_value("core", 1, "true or false"),
     "category too long": bad_value("category", "x" * 129, "1 to 128"),
     "category with NUL": bad_value("category", "a\x00", "control"),

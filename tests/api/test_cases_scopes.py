@@ -20,6 +20,8 @@ from muniment.errors import (
 )
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.sql_recorder import SqlRecorder
+from muniment.ledger.tally import Tally
+from muniment.projections.sql_conversation import SqlConversation
 from muniment.projections.timeline import SqlTimeline
 from tests.api.days import day
 from tests.api.whole import whole
@@ -221,22 +223,31 @@ def _sharing(store: MemoryStore, name: str, backend: Backend) -> MemoryStore:
         made.get_all(user_id="u")
     recorder = store._ledger.recorder
     assert isinstance(recorder, SqlRecorder)
-    other = SqlRecorder(recorder.engine, ledger=name, clock=system_clock, lock_timeout=30)
+    other = SqlRecorder(
+        recorder.engine, ledger=name, clock=system_clock, lock_timeout=30, pool_size=2
+    )
     timeline = SqlTimeline(other)
     with backend.ledger(ledger=name, pool_size=2) as opened:
         vault = opened.ledger.vault
-    ledger = Ledger(other, vault, timeline, name)
+    conversation = SqlConversation(other)
+    ledger = Ledger(other, vault, timeline, name, conversation)
     timeline.bind(ledger.mapper)
     return MemoryStore(
-        OpenLedger(ledger, timeline, opened.recall, "shared"), backend.settings(ledger=name)
+        OpenLedger(
+            ledger, timeline, conversation, opened.recall, "shared", Tally(None, name)
+        ),
+        backend.settings(ledger=name),
     )
 
 
 @pytest.fixture
 def tenants(durable: Backend) -> Iterator[tuple[MemoryStore, MemoryStore]]:
     """Two ledgers in the same tables, over one pool."""
-    with durable.open(ledger="one", pool_size=2) as one:
-        yield one, _sharing(one, "two", durable)
+    with (
+        durable.open(ledger="one", pool_size=2) as one,
+        _sharing(one, "two", durable) as two,
+    ):
+        yield one, two
 
 
 def test_one_pool_serves_two_tenants_without_mixing_them(

@@ -38,6 +38,7 @@ def store(
         yield opened
 
 
+# M15 (mem0#4884: a Chinese sentence is one token).
 @pytest.mark.parametrize(
     ("query", "expected"),
     [

@@ -37,6 +37,10 @@ def ended(store: MemoryStore, fact_id: str) -> None:
     store.end(fact_id)
 
 
+def unverified(store: MemoryStore, fact_id: str) -> None:
+    store.correct(fact_id, status="unverified")
+
+
 def superseded(store: MemoryStore, fact_id: str) -> None:
     store.update(fact_id, content="nothing alike", entities=())
 
@@ -72,6 +76,7 @@ WAYS: dict[str, Callable[[MemoryStore, str], None]] = {
     for each in (
         retired,
         ended,
+        unverified,
         superseded,
         rolled_back,
         redacted,
@@ -139,6 +144,29 @@ def test_what_waits_to_be_forgotten_is_still_seen_as_of_then(store: MemoryStore)
 
     assert contents(store.search("zanzibar", user_id="u")) == []
     assert contents(store.search("zanzibar", user_id="u", as_of=now)) == [GONE]
+
+
+def test_what_nobody_has_vouched_for_is_found_only_where_it_is_asked_for(
+    store: MemoryStore,
+) -> None:
+    claimed = store.remember(GONE, user_id="u", status="unverified", source="web:page")
+    store.remember(KEPT, user_id="u")
+    store.catch_up()
+    now = store.get_all(user_id="u").recorded_at
+
+    def found(**narrow: object) -> set[str | None]:
+        return set(contents(store.search("zanzibar", user_id="u", **narrow)))  # type: ignore[arg-type]
+
+    assert claimed.status == "unverified"
+    assert found() == {KEPT}
+    assert found(status="unverified") == {GONE}
+    assert found(status=["active", "unverified"]) == {GONE, KEPT}
+
+    confirmed = store.correct(claimed.fact_id, status="active", reason="checked")
+
+    assert (confirmed.status, confirmed.content) == ("active", GONE)
+    assert found() == {GONE, KEPT}
+    assert found(as_of=now) == {KEPT}
 
 
 def _found(store: MemoryStore, query: str) -> SearchHits:

@@ -8,7 +8,7 @@ there is none yet.
 """
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -193,8 +193,27 @@ def _lived(store: MemoryStore, clock: SettableClock) -> list[str]:
         store.freeze(user_id=user_id)
         store.thaw(user_id=user_id)
         tick()
+        _talked(store, user_id, tick)
         facts += [moved.fact_id, *many.fact_ids]
     return facts
+
+
+def _talked(store: MemoryStore, user_id: str, tick: Callable[[], None]) -> None:
+    """Say something to *store*, and have it answer."""
+    session_id = store.start_session(user_id=user_id, agent="chat").session_id
+    tick()
+    said = "2026-01-01T08:00:00+08:00"
+    store.add_turn(session_id, role="user", content="我喝茶", uttered_at=said)
+    tick()
+    store.record_config("prompt", {"for": user_id})
+    tick()
+    store.search("茶", user_id=user_id, session_id=session_id)
+    store.flush_receipts()
+    tick()
+    store.add_turn(session_id, role="assistant", content="noted")
+    tick()
+    store.end_session(session_id)
+    tick()
 
 
 def _rows(backend: Backend, target: migrations.Target) -> dict[str, list[dict[str, Any]]]:

@@ -129,16 +129,16 @@ def test_transactions_of_one_append_are_committed_together(backend: Backend) -> 
 
 def test_what_is_appended_is_seen_within_the_append(backend: Backend) -> None:
     with backend.recorder() as recorder:
-        append_once(recorder, plain_event("a", 1, subject_ref="s"))
+        append_once(recorder, plain_event("fact-a", 1, subject_ref="s"))
 
         with recorder.appending() as append:
             insert(
                 append,
-                plain_event("a", 2, subject_ref="s"),
+                plain_event("fact-a", 2, subject_ref="s"),
                 idempotency_tag=b"once",
                 subject_ref="s",
             )
-            stream = append.read_stream("a")
+            stream = append.read_stream("fact-a")
             second = append.read(first=2, last=2)
             found = append.find_request(b"once")
             moved_at, elsewhere = append.subject_moved_at("s"), append.subject_moved_at("t")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from muniment.errors import StoreClosedError
 from muniment.projections.ports import Vector
 from muniment.projections.reconcile import differences
 from tests.projecting import (
@@ -64,6 +65,7 @@ def test_a_text_is_embedded_once_for_its_subject(place: Place) -> None:
     assert len(findable(place, catch_up, "ann")) == 2
 
 
+# M19 (mem0#5245: what is extracted vanishes with a warning).
 def test_an_embedder_that_fails_for_one_of_three_loses_nothing(place: Place) -> None:
     place.embedder.fails = lambda text: "go" in text
     written = place.store.remember_many(["plays chess", "plays go", "sings"], user_id="bob")
@@ -98,6 +100,26 @@ def test_an_embedder_that_is_down_is_not_asked_for_every_text(place: Place) -> N
 
     assert place.sources.vectors.count_pending("toy-8") == 40
     assert len(place.embedder.asked) == 4 + 3
+
+
+def test_a_step_that_is_ended_on_the_way_has_kept_what_it_made(place: Place) -> None:
+    place.store.remember_many([f"fact {n}" for n in range(40)], user_id="ann")
+    catch_up = place.catch_up()
+    told: list[int] = []
+
+    def closed(position: int) -> None:
+        told.append(position)
+        raise StoreClosedError
+
+    catch_up.told = closed
+    with pytest.raises(StoreClosedError):
+        catch_up.step()
+    catch_up.told = told.append
+    applied(catch_up)
+
+    assert told == [16, 16, 32, 40, 40]
+    assert len(place.embedder.asked) == 40, "each text once"
+    assert catch_up.reached() == 40
 
 
 def test_what_is_pending_and_gone_is_not_tried_for_ever(place: Place) -> None:

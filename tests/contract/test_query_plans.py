@@ -10,18 +10,26 @@ import pytest
 from sqlalchemy.dialects import sqlite
 
 from muniment import MemoryStore
-from muniment.ledger import statements, vault
+from muniment.ledger import statements, vault_statements
 from muniment.ledger.prepared import Prepared
-from muniment.projections import timeline
+from muniment.projections import generations, timeline, uses, vectors
 
 
-WHOLE = {"_ALL_ROWS", "_DELETE_ALL", "_ERASED", "_ALL_SUBJECTS"}
+WHOLE = {"_ALL_ROWS", "_DELETE_ALL", "_ERASED", "ALL_SUBJECTS"}
 """These are to read all of a ledger."""
 
 LAST = {"LAST_TREE_HEAD"}
 """These read the first row of an order, and stop."""
 
-ON_POSTGRESQL = {"LOCK", "TRANSACTIONS", "_REPEATS_OF_ALL", "_NEW_SUBJECT_PG"}
+BY_DIALECT = {"PRESENT", "SETTLED_AT"}
+ON_POSTGRESQL = {
+    "LOCK",
+    "READ_STREAMS",
+    "KEYS",
+    "TRANSACTIONS",
+    "_REPEATS_OF_ALL",
+    "NEW_SUBJECT_PG",
+}
 
 
 def prepared(module: object) -> dict[str, Prepared]:
@@ -32,6 +40,8 @@ def prepared(module: object) -> dict[str, Prepared]:
         name: value
         for name, value in found.items()
         if name not in WHOLE | LAST | ON_POSTGRESQL
+    } | {
+        name: value["sqlite"] for name, value in vars(module).items() if name in BY_DIALECT
     }
 
 
@@ -40,7 +50,10 @@ QUESTIONS = [
     for file, module in (
         ("ledger.db", statements),
         ("ledger.db", timeline),
-        ("vault.db", vault),
+        ("ledger.db", generations),
+        ("ledger.db", uses),
+        ("ledger.db", vectors),
+        ("vault.db", vault_statements),
     )
     for name, statement in prepared(module).items()
 ]

@@ -66,6 +66,24 @@ def test_the_head_at_a_time_is_the_last_transaction_recorded_by_then(
     assert found == expected
 
 
+def test_a_time_is_settled_once_something_was_recorded_since_or_promised(
+    filled: LedgerRecorder,
+) -> None:
+    times = (-1, 0, SECOND - 1, 2 * SECOND, 2 * SECOND + 1, 3 * SECOND)
+    before = {later: filled.settled_at(Instant(NEW_YEAR + later)) for later in times}
+    with filled.appending() as append:
+        append.promise(Instant(NEW_YEAR + 3 * SECOND - 1))
+    after = {later: filled.settled_at(Instant(NEW_YEAR + later)) for later in times}
+
+    stood = {later: filled.head_at(Instant(NEW_YEAR + later)) for later in times}
+    assert before == {
+        later: head if later <= 2 * SECOND else None for later, head in stood.items()
+    }
+    assert after == {
+        later: head if later < 3 * SECOND else None for later, head in stood.items()
+    }
+
+
 def test_reading_page_by_page_gives_every_event_once(filled: LedgerRecorder) -> None:
     for limit in (1, 2, 4, 9, 100):
         read: list[int] = []
@@ -132,6 +150,15 @@ def test_a_stream_comes_by_version_and_complete(filled: LedgerRecorder) -> None:
         (8, 3),
     ]
     assert [each.recorded_at for each in stream] == [NEW_YEAR, NEW_YEAR + 2 * SECOND]
+
+
+def test_streams_come_one_after_the_other_as_far_as_there_are(
+    filled: LedgerRecorder,
+) -> None:
+    found = filled.read_streams(["s-b", "s-", "s-a", "s-b"])
+
+    assert found == [*filled.read_stream("s-a"), *filled.read_stream("s-b")]
+    assert filled.read_streams([]) == []
 
 
 def test_a_request_is_found_by_its_key_alone(filled: LedgerRecorder) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 from muniment import MemoryStore, Settings
 from muniment.ledger import database
 from muniment.ledger.recorder import Append
-from muniment.ledger.sql_recorder import _SqlAppend
+from muniment.ledger.sql_append import SqlAppend
 from muniment.ledger.transaction import FactChange
 from muniment.ledger.vault import Vault
 from muniment.projections.timeline import SqlTimeline
@@ -100,7 +100,7 @@ def arm(step: str) -> None:
         case "before the keys" | "after the keys":
             die_around(Vault, "_make_keys", before=step == BEFORE_KEYS, armed=always)
         case "before the insert" | "after the insert":
-            die_around(_SqlAppend, "insert", before=step == BEFORE_INSERT, armed=always)
+            die_around(SqlAppend, "insert", before=step == BEFORE_INSERT, armed=always)
         case "after the timeline":
             die_around(SqlTimeline, "apply", before=False, armed=always)
         case "before the commit" | "after the commit":

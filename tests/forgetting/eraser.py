@@ -14,7 +14,7 @@ from muniment.api import forgetting
 from muniment.api.forgetting import Forgetter
 from muniment.ledger.attesting import Attestor
 from muniment.ledger.destruction import Destructions
-from muniment.ledger.sql_recorder import _SqlAppend
+from muniment.ledger.sql_append import SqlAppend
 from muniment.projections.timeline import SqlTimeline
 
 
@@ -24,7 +24,7 @@ ERASE, REDACT = "erase", "redact"
 _RECORD = (Destructions, "move")
 STEPS: Final[dict[str, tuple[Any, str, int]]] = {
     "announcement": (Destructions, "announce", 1),
-    "event": (_SqlAppend, "insert", 1),
+    "event": (SqlAppend, "insert", 1),
     "transaction": (Forgetter, "_transact", 1),
     "keys": (Destructions, "destroy_keys", 1),
     "purge": (SqlTimeline, "purge", 1),

@@ -72,6 +72,8 @@ def lived(place: Backend) -> None:
         store.remember("CANARY", user_id=USER)
         store.remember(TO_REDACT, user_id=USER)
         store.remember("stays", user_id="bob")
+        session_id = store.start_session(user_id=USER).session_id
+        store.add_turn(session_id, role="user", content="CANARY")
 
 
 def destructions(store: MemoryStore) -> list[Destruction]:

@@ -118,11 +118,11 @@ def test_nothing_is_shown_of_what_is_erased_in_the_middle_of_a_reading(
             user, calls = f"{name} {nth}", itertools.count(1)
             fact = store.remember(SAID, user_id=user)
 
-            def opened_late(*given: Any) -> object:  # noqa: ANN401 - as the mapper has them
+            def opened_late(*given: Any, **how: Any) -> object:  # noqa: ANN401 - as the mapper has them
                 if next(calls) == nth:  # noqa: B023 - called in this round alone
                     met.add((name, nth))  # noqa: B023
                     erased_without_purge(durable, user)  # noqa: B023
-                return opened(*given)
+                return opened(*given, **how)
 
             monkeypatch.setattr(mapper, "opened", opened_late)
             shown = seen(reading, store, fact)

@@ -152,3 +152,20 @@ def _stamped(row: sa.RowMapping) -> StampedEvent:
 def _transaction(row: sa.RowMapping) -> TransactionRow:
     values = {name: value for name, value in row.items() if name != "ledger"}
     return TransactionRow(recorded_at=values.pop("recorded_at_us"), **values)
+
+
+def kind_at(victim: Victim, *, published: tuple[str, ...] = ()) -> tuple[int | None, str]:
+    found = victim.first(published=published)
+    return found.position, found.kind
+
+
+def copied(table: sa.Table, where: sa.ColumnElement[bool], **values: object) -> sa.Insert:
+    """Insert a row again, with other *values*."""
+    names = [column.name for column in table.columns]
+    changed = [
+        sa.bindparam(None, values[name], type_=column.type).label(name)
+        if (name := column.name) in values
+        else column
+        for column in table.columns
+    ]
+    return sa.insert(table).from_select(names, sa.select(*changed).where(where))

@@ -13,7 +13,7 @@ from muniment import (
     Scope,
     Settings,
 )
-from muniment.domain.events import FactRevised, FactRolledBack
+from muniment.domain.events import FactRevised, FactRolledBack, RequestAnswered
 from muniment.domain.time import FOREVER, AsOf, Instant, Period
 from muniment.errors import (
     FutureAsOfError,
@@ -267,7 +267,12 @@ class Bench:
         return self.folded[key]
 
     def _record(self, write: Write, at: Instant) -> list[Recorded]:
-        """Add to the model what the ledger recorded since, checking its stamp."""
+        """
+        Add to the model what the ledger recorded since, checking its stamp.
+
+        Returns:
+            What was done; not that a request with a key had nothing to do.
+        """
         found, model = self.new_events(), self.model
         tx_id, added = model.last_tx + 1, list[Recorded]()
         for event in found:
@@ -298,14 +303,18 @@ class Bench:
             model.ledger.append(recorded)
             added.append(recorded)
         self._check_head(write, at, has_events=bool(added))
+        if any(isinstance(each.event, RequestAnswered) for each in added):
+            assert len(added) == 1
+            assert "idempotency_key" in write.by
+            return []
         return added
 
     def _check_head(self, write: Write, at: Instant, *, has_events: bool) -> None:
         """Check where the ledger stands; what did nothing is there if it had a key."""
         head, model = self.store._lookup.ledger.present().head, self.model
         known = any(each.subject == write.subject for each in model.ledger)
-        has_key = "idempotency_key" in write.by
-        if has_events or (has_key and (known or head.tx_id > model.last_tx)):
+        assert has_events or not known or "idempotency_key" not in write.by
+        if has_events:
             model.last_tx, model.last = model.last_tx + 1, at
         assert (head.tx_id, head.recorded_at) == (model.last_tx, model.last)
         assert head.position == len(model.ledger)

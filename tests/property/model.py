@@ -96,7 +96,7 @@ class Model:
         ledger: Everything recorded.
         clock: What the injected clock says.
         asked: The latest recorded time that was asked about.
-        last_tx: The last transaction; one that did nothing may keep a key alone.
+        last_tx: The last transaction.
         last: When it was recorded.
     """
 

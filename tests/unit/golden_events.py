@@ -45,6 +45,24 @@ from muniment.domain.events import (
     SubjectThawed,
     Traits,
 )
+from muniment.domain.receipt import (
+    ConfigurationRecorded,
+    Recall,
+    ReceiptLeft,
+    ReceiptsLost,
+    Setting,
+)
+from muniment.domain.session import (
+    Opening,
+    Role,
+    SessionEnded,
+    SessionStarted,
+    SummaryMade,
+    SummaryTrigger,
+    SummaryWithdrawn,
+    TurnAdded,
+    Words,
+)
 from muniment.domain.time import BEGINNING, FOREVER, Instant, Period
 
 
@@ -79,6 +97,34 @@ _full_evidence = Evidence(
 )
 _bare_evidence = Evidence(
     source="user_explicit", source_turns=(), entities=(), metadata={}, claimed_at=None
+)
+_full_recall = Recall(
+    query="写什么语言?",
+    scopes=("user:ann", "team:eng"),
+    session_id="s-1",
+    agent="coder",
+    scores=(0.75, 0.25),
+    placed=(1, 0),
+    turns=("s-1.1",),
+    summaries=(("s-1", 2),),
+    budget=800,
+    tokens=42,
+    template="zh",
+    prompt_digest="00ff",
+)
+_bare_recall = Recall(
+    query="x",
+    scopes=("org",),
+    session_id=None,
+    agent=None,
+    scores=(),
+    placed=None,
+    turns=(),
+    summaries=(),
+    budget=None,
+    tokens=None,
+    template=None,
+    prompt_digest=None,
 )
 _full = Content(text='用户写 Rust 🦀\n"quoted"', evidence=_full_evidence)
 _bare = Content(text="x", evidence=_bare_evidence)
@@ -191,4 +237,87 @@ EXAMPLES: dict[str, list[Event]] = {
     "proposal.carried_out.v1": [ProposalCarriedOut()],
     "api_key.revoked.v1": [ApiKeyRevoked(ends_at=APRIL)],
     "subject.request_answered.v1": [RequestAnswered()],
+    "session.started.v1": [
+        SessionStarted(opening=Opening(agent="客服", metadata={"thread": "t-7"})),
+        SessionStarted(opening=Opening(agent=None, metadata={})),
+    ],
+    "session.ended.v1": [SessionEnded()],
+    "turn.added.v1": [
+        TurnAdded(
+            role=Role.TOOL,
+            uttered_at=MARCH,
+            words=Words(
+                text='{"weather": "雨"}',
+                agent="planner",
+                tool="weather",
+                utc_offset_s=28_800,
+                zone="Asia/Shanghai",
+                entities=("北京",),
+                metadata={"call": 1},
+            ),
+        ),
+        TurnAdded(
+            role=Role.USER,
+            uttered_at=None,
+            words=Words(
+                text="hi",
+                agent=None,
+                tool=None,
+                utc_offset_s=None,
+                zone=None,
+                entities=(),
+                metadata={},
+            ),
+        ),
+    ],
+    "summary.made.v1": [
+        SummaryMade(
+            level=2,
+            first_turn=1,
+            last_turn=40,
+            sources=(1, 2),
+            maker="gpt-x",
+            trigger=SummaryTrigger.COUNT,
+            summary="Ann 决定用 Rust。",
+        ),
+        SummaryMade(
+            level=1,
+            first_turn=3,
+            last_turn=3,
+            sources=(),
+            maker="extractive",
+            trigger=SummaryTrigger.ASKED,
+            summary="x",
+        ),
+    ],
+    "summary.withdrawn.v1": [SummaryWithdrawn(summary_version=2)],
+    "receipt.left.v1": [
+        ReceiptLeft(
+            action="context",
+            at_position=12,
+            asked_at=APRIL,
+            valid_at=MARCH,
+            model="e5",
+            ranker="rrf-1",
+            configuration=3,
+            served=(("f-1", 2), ("f-2", 1)),
+            recall=_full_recall,
+        ),
+        ReceiptLeft(
+            action="search",
+            at_position=0,
+            asked_at=MARCH,
+            valid_at=MARCH,
+            model="",
+            ranker="rrf-1",
+            configuration=0,
+            served=(),
+            recall=_bare_recall,
+        ),
+    ],
+    "receipt.lost.v1": [ReceiptsLost(count=3)],
+    "configuration.recorded.v1": [
+        ConfigurationRecorded(setting=Setting(name="提示", value={"a": [1, 0.5, None]})),
+        ConfigurationRecorded(setting=Setting(name="prompt", value=None)),
+    ],
 }

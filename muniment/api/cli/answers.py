@@ -12,8 +12,10 @@ if TYPE_CHECKING:
     from muniment.api.accesses import AccessLog, EmergencyAccess
     from muniment.api.credentials import ApiKey, IssuedKey
     from muniment.api.custody import Hold, Verification
+    from muniment.api.explaining import Diagnosis
     from muniment.api.found import SearchHits
     from muniment.api.loading import Loaded
+    from muniment.api.replaying import Badcase
     from muniment.api.retaining import Retirement
     from muniment.domain.access import Principal
 
@@ -167,6 +169,14 @@ class Rotated:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Reproduced:
+    """The moment of an answer, and the files it was written to."""
+
+    case: "Badcase"
+    files: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Indexed:
     """
     How far the index of current facts is.
@@ -224,7 +234,7 @@ Answer: TypeAlias = (
     "| answers.Page | answers.Receipt | answers.RollbackPlan"
     "| certificates.ErasureCertificate | certificates.ErasurePlan | Verification"
     "| AccessLog | Emergencies | IssuedKey | Keys | Principal"
-    "| SearchHits | Blamed | Certified | Due | Held | Indexed | Loaded | Made | Modified"
-    "| Rebuilt | Reconciled | Retained | Rotated | Told"
+    "| SearchHits | Blamed | Certified | Diagnosis | Due | Held | Indexed | Loaded"
+    "| Made | Modified | Rebuilt | Reconciled | Reproduced | Retained | Rotated | Told"
 )
 """What a command answers, once."""

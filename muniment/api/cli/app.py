@@ -11,6 +11,7 @@ from muniment.api.cli import (
     demonstrating,
     erasing,
     incidents,
+    investigating,
     keeping,
     looking,
     options,
@@ -150,6 +151,20 @@ _add(
     "modified 2026-03-24T00:00:00+08:00 2026-03-25T00:00:00+08:00 --user u-123",
 )
 _add(_ASK, "blame", looking.blame, "blame --user u-123")
+_add(
+    _ASK,
+    "reproduce",
+    investigating.reproduce,
+    "reproduce --user u-123 --at 2026-03-24T09:30:00+08:00 --out badcase/",
+    "reproduce --user u-123 --at 2026-03-24T09:30:00+08:00 --agent bot:answer",
+)
+_add(
+    _ASK,
+    "why",
+    investigating.why,
+    'why --user u-123 --expect "writes Rust" --at 2026-03-24T09:30:00+08:00',
+    'why --user u-123 --expect "用户写 Rust" --query "写什么语言?"',
+)
 
 _add(
     _ASK,

@@ -52,9 +52,9 @@ def load(
     Remember the fact of each line of a file of JSON Lines.
 
     A line is an object with content; with user_id, or scope such as team:eng; and with
-    any of valid_from, valid_to, source, category, attribute, confidence, importance,
-    core, entities, metadata, expires_at, session_id, source_turns, actor, reason,
-    trigger, claimed_at and idempotency_key.
+    any of valid_from, valid_to, source, category, attribute, status, confidence,
+    importance, core, entities, metadata, expires_at, session_id, source_turns, actor,
+    reason, trigger, claimed_at and idempotency_key.
 
     Bad lines are named by number. Unless --keep-going is given, every line is checked
     before the first is written, and one bad line means that nothing is.

@@ -52,6 +52,14 @@ class Said:
         str | None,
         typer.Option(metavar="NAME", help="What it came from.", rich_help_panel=_SAID),
     ] = None
+    status: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="active, or unverified while nobody has vouched for it.",
+            rich_help_panel=_SAID,
+        ),
+    ] = None
     confidence: Annotated[
         float | None, typer.Option(help="0 to 1.", rich_help_panel=_SAID)
     ] = None
@@ -94,6 +102,7 @@ class Said:
             "valid_from": self.valid_from,
             "valid_to": self.valid_to,
             "source": self.source,
+            "status": self.status,
             "confidence": self.confidence,
             "importance": self.importance,
             "core": self.core,

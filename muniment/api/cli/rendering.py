@@ -5,8 +5,15 @@ from typing import assert_never
 from rich.console import RenderableType
 from rich.text import Text
 
-from muniment.api import answers, certificates, custody
-from muniment.api.cli import accounts, custodial, differences, findings, tables
+from muniment.api import answers, certificates, custody, explaining
+from muniment.api.cli import (
+    accounts,
+    custodial,
+    differences,
+    findings,
+    investigated,
+    tables,
+)
 from muniment.api.cli.answers import (
     Answer,
     Blamed,
@@ -18,6 +25,7 @@ from muniment.api.cli.answers import (
     Modified,
     Rebuilt,
     Reconciled,
+    Reproduced,
     Retained,
     Rotated,
     Told,
@@ -56,12 +64,8 @@ def rendered(answer: Answer) -> RenderableType:  # noqa: C901, PLR0911, PLR0912 
             return tables.blame(answer.blame)
         case Modified():
             return tables.modified(answer.modified)
-        case Made():
-            return Text(_made(answer), "green")
-        case Rebuilt():
-            return Text(f"folded anew: {answer.beliefs:,} beliefs", "green")
-        case Loaded():
-            return Text(_loaded(answer), "green")
+        case Made() | Rebuilt() | Loaded():
+            return Text(_done(answer), "green")
         case (
             custody.Verification()
             | certificates.ErasurePlan()
@@ -73,10 +77,24 @@ def rendered(answer: Answer) -> RenderableType:  # noqa: C901, PLR0911, PLR0912 
             | Rotated()
         ):
             return custodial.rendered(answer)
+        case explaining.Diagnosis() | Reproduced():
+            return investigated.rendered(answer)
         case Told():
             return Text("\n".join(["Go on asking:", *(f"  {e}" for e in answer.try_next)]))
         case _:
             assert_never(answer)
+
+
+def _done(done: Made | Rebuilt | Loaded) -> str:
+    match done:
+        case Made():
+            return _made(done)
+        case Rebuilt():
+            return f"folded anew: {done.beliefs:,} beliefs"
+        case Loaded():
+            return _loaded(done)
+        case _:
+            assert_never(done)
 
 
 def _made(made: Made) -> str:

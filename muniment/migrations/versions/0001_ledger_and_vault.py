@@ -32,7 +32,7 @@ _OF_LEDGER = (
     ("ledger_event", "ledger_event", "1000000 1000000 1"),
     ("ledger_event", "event_by_stream", "1000000 1000000 10 1"),
     ("ledger_event", "event_by_subject", "1000000 1000000 1000 1"),
-    ("belief", "belief", "2000000 2000000 20 2 1"),
+    ("belief", "sqlite_autoindex_belief_1", "2000000 2000000 20 2 1"),
     ("belief", "belief_by_subject", "2000000 2000000 2000 10 2 1 1"),
     ("belief", "belief_by_content", "1000000 1000000 1000 1 1"),
 )
@@ -175,7 +175,6 @@ def _belief() -> None:
         sa.Column("content_tag", sa.LargeBinary),
         sa.CheckConstraint("recorded_from_us < recorded_to_us", "belief_recorded"),
         sa.CheckConstraint("valid_from_us < valid_to_us", "belief_valid"),
-        sqlite_with_rowid=False,
     )
     op.create_index(
         "belief_by_subject",

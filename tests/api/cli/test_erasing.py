@@ -55,7 +55,7 @@ def test_a_plan_counts_and_destroys_nothing(cli: CommandLine) -> None:
     plan = cli.ask("erase", *USER, "--plan")
 
     assert (plan["facts"], plan["events"], plan["holds"]) == (1, 2, [])
-    assert plan["rows"].keys() == {"timeline", "vault"}
+    assert plan["rows"].keys() == {"timeline", "conversation", "recall", "vault"}
     assert cli.ask("get", fact["fact_id"])["content"] == "another"
 
 
@@ -67,7 +67,7 @@ def test_an_erased_memory_is_gone_with_a_certificate(cli: CommandLine) -> None:
     assert done["status"] == "DONE"
     assert [
         (each["store"], each["remaining"], each["verified"]) for each in done["stores"]
-    ] == [("vault", 0, True), ("timeline", 0, True), ("recall", 0, True)]
+    ] == [(store, 0, True) for store in ("vault", "timeline", "conversation", "recall")]
     assert "reason request 17\n" in done["text"]
     assert cli.fails("history", fact["fact_id"]) == (3, "UnknownFactError")
     assert cli.ask("as-of", fact["recorded_at"], *USER)["facts"] == []

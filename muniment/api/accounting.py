@@ -1,0 +1,195 @@
+"""What agents were given, and how they were set up: receipts and configuration."""
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+
+from muniment.api import inputs
+from muniment.api.answers import Receipt
+from muniment.api.conversing import ConversingStore
+from muniment.api.receipting import ReceiptBook
+from muniment.api.receipts import RecallReceipt, receipt_of
+from muniment.api.transacting import receipt
+from muniment.api.verbs import verb, write_verb
+from muniment.domain.events import Event
+from muniment.domain.receipt import (
+    ConfigurationRecorded,
+    ReceiptsLost,
+    Setting,
+    configuration_of,
+)
+from muniment.domain.scope import Scope
+from muniment.domain.text import Json
+from muniment.domain.time import FOREVER, Instant, Period
+from muniment.errors import InvalidValueError
+from muniment.instants import Time, moment, to_instant
+from muniment.ledger import codec, tally
+from muniment.ledger.ledger import Ledger
+from muniment.ledger.records import ACCOUNT, CONFIGURATION, Origin
+from muniment.ledger.transaction import Request, Transaction
+from muniment.projections.conversation import NO_END
+
+
+RECEIPTS_MAX = 10_000
+
+
+class ReceivingStore(ConversingStore):
+    """A store that can say what agents were given, and how they were set up then."""
+
+    _receipts: ReceiptBook
+
+    @write_verb
+    def record_config(
+        self,
+        name: str,
+        value: Json,
+        *,
+        actor: str | None = None,
+        reason: str | None = None,
+    ) -> Receipt:
+        """
+        Keep how agents are set up from now on: a prompt, weights, the name of a model.
+
+        It belongs to the ledger and outlasts every subject, so nothing personal.
+
+        Args:
+            name: Of what is set; 1 to 256 characters.
+            value: Any JSON up to the content limit; ``None`` ends it.
+            actor, reason: As of `By`.
+
+        Returns:
+            The receipt; with nothing done where it is so already.
+        """
+        setting = Setting(name=inputs.name("name", name), value=self._value(value))
+        origin = inputs.origin({"actor": actor, "reason": reason})
+
+        def work(transaction: Transaction) -> None:
+            known = _settings(enumerate(transaction.stream(CONFIGURATION), 1))
+            in_force = configuration_of(known, len(known))
+            if in_force.get(setting.name) != setting.value:
+                event = ConfigurationRecorded(setting=setting)
+                transaction.add_to(CONFIGURATION, [event])
+
+        return receipt(self._ledger.transact(_of_nobody("record_config", origin, work)))
+
+    @verb
+    def get_config_as_of(self, timestamp: Time) -> Mapping[str, Json]:
+        """
+        Return how agents were set up at a recorded time, by name.
+
+        Raises:
+            FutureAsOfError: If *timestamp* has not come.
+        """
+        position = self._lookup.at(to_instant(timestamp), None).position
+        known = settings_of(self._ledger, position)
+        return configuration_of(known, len(known))
+
+    @verb
+    def get_receipts(
+        self,
+        *,
+        user_id: str | None = None,
+        scope: Scope | None = None,
+        start: Time | None = None,
+        end: Time | None = None,
+        limit: int | None = None,
+    ) -> tuple[RecallReceipt, ...]:
+        """
+        Return what was recalled from a memory for agents, oldest first.
+
+        Args:
+            user_id: Whose memory; or *scope*.
+            scope: Whose memory; or *user_id*.
+            start: Only what was asked for then or later.
+            end: Only what was asked for before then.
+            limit: Only so many, the newest; all if left out.
+        """
+        whose = inputs.scope_of(user_id, scope)
+        first, last = inputs.time_or_none(start), inputs.time_or_none(end)
+        asked = Period(
+            NO_END.start if first is None else first, FOREVER if last is None else last
+        )
+        if limit is not None:
+            inputs.count("limit", limit, least=1, most=RECEIPTS_MAX)
+        return self.receipts_of(whose, asked, limit=limit)
+
+    @verb
+    def get_uses(self, fact_id: str, *, as_of: Time | None = None) -> tuple[datetime, ...]:
+        """
+        Return when a fact was given to an agent, in order.
+
+        Args:
+            fact_id: The fact.
+            as_of: Only up to then; up to now if left out.
+        """
+        inputs.name("fact_id", fact_id)
+        self._receipts.flush()
+        until = FOREVER if as_of is None else to_instant(as_of)
+        found = self._conversation.uses([fact_id], Instant(until))
+        return tuple(moment(each) for each in found.get(fact_id, ()))
+
+    def count_lost_receipts(self) -> int:
+        """Return how many receipts killed processes lost, at most."""
+        stamped = self._ledger.recorder.read_stream(ACCOUNT)
+        events = self._ledger.mapper.opened(stamped, None)
+        return sum(
+            each.event.count for each in events if isinstance(each.event, ReceiptsLost)
+        )
+
+    def flush_receipts(self) -> None:
+        """Return once every receipt so far is durable; they become so by themselves."""
+        self._receipts.flush()
+
+    def receipts_of(
+        self, scope: Scope, asked: Period = NO_END, *, limit: int | None = None
+    ) -> tuple[RecallReceipt, ...]:
+        """Return the receipts of a subject asked for within a period, oldest first."""
+        self._receipts.flush()
+        subject = self._ledger.vault.find(scope)
+        if subject is None:
+            return ()
+        stamped = self._conversation.receipts(subject.ref, asked, limit=limit)
+        opened = self._ledger.mapper.opened(stamped, subject)
+        return tuple(receipt_of(subject, each) for each in opened)
+
+    def _value(self, value: object) -> Json:
+        plain = inputs.plain("value", value)
+        size = len(codec.canonical(plain))
+        if size > self._settings.content_limit:
+            expected = f"at most {self._settings.content_limit:,} bytes of JSON"
+            raise InvalidValueError("value", f"{size:,} bytes", expected)
+        return plain
+
+
+def settings_of(ledger: Ledger, position: int) -> dict[int, Setting]:
+    """Return by version what was recorded of the configuration up to *position*."""
+    stamped = ledger.recorder.read_stream(CONFIGURATION)
+    known = [each for each in stamped if each.position <= position]
+    opened = ledger.mapper.opened(known, None)
+    return _settings((each.version, each.event) for each in opened)
+
+
+def _settings(events: Iterable[tuple[int, Event]]) -> dict[int, Setting]:
+    return {
+        version: event.setting
+        for version, event in events
+        if isinstance(event, ConfigurationRecorded) and event.setting
+    }
+
+
+def _of_nobody(action: str, origin: Origin, work: Callable[[Transaction], None]) -> Request:
+    """Return a request that is about no memory."""
+    return Request(
+        action=action, origin=origin, scope=None, fact_id=None, body={}, work=work
+    )
+
+
+def tell_what_was_lost(ledger: Ledger, directory: Path, name: str) -> None:
+    """Record how many receipts were lost by processes that are dead."""
+    for count, tick_off in tally.lost(directory, name):
+        if count:
+            event = ReceiptsLost(count=count)
+            work = partial(Transaction.add_to, stream=ACCOUNT, events=[event])
+            ledger.transact(_of_nobody("count_lost_receipts", Origin(), work))
+        tick_off()

@@ -1,0 +1,358 @@
+"""Working memory: what was said, in fewer words, with where each word is from."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from muniment.api import inputs
+from muniment.api.lookup import Point
+from muniment.api.replaying import ReplayingStore
+from muniment.api.turns import Turn
+from muniment.api.verbs import verb, write_verb
+from muniment.domain.session import (
+    SummaryMade,
+    SummaryTrigger,
+    SummaryWithdrawn,
+    summaries_in_use,
+)
+from muniment.errors import (
+    InvalidValueError,
+    SummarizerUnavailableError,
+    UnknownSessionError,
+)
+from muniment.instants import Time, moment, to_instant
+from muniment.ledger.records import SUMMARIES, RecordedEvent
+from muniment.ledger.transaction import Request, Transaction
+from muniment.recall.context import approximate_tokens
+from muniment.recall.summary import (
+    Extractive,
+    Line,
+    Summarizer,
+    essentials,
+    has_turned,
+    problem_with,
+)
+
+
+EVERY_MAX: Final = 1_000
+_TOPIC_WINDOW: Final = 4
+_TOKEN_SHARE: Final = 0.5
+"""What was not summarised may take so much of a budget before it is."""
+
+Told = tuple[str, int, str]
+"""Session, version and words of a summary."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """
+    Turns, or summaries of turns, in fewer words.
+
+    Attributes:
+        version: Names it within its session.
+        level: 1 for a summary of turns, 2 for one of summaries, and so on.
+        first_turn: Number of the first turn it covers.
+        last_turn: Number of the last one.
+        sources: Versions of the summaries it was made of; none on level 1.
+        maker: ``extractive``, or the name of a model.
+        trigger: Why: ``asked``, ``count``, ``tokens`` or ``topic``.
+        content: The words.
+        refused: Why another maker's words were not taken; only when it is made.
+    """
+
+    session_id: str
+    version: int
+    level: int
+    first_turn: int
+    last_turn: int
+    sources: tuple[int, ...]
+    maker: str
+    trigger: str
+    content: str | None
+    recorded_at: datetime
+    position: int
+    refused: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Piece:
+    """What one summary is to be made of."""
+
+    level: int
+    first_turn: int
+    last_turn: int
+    sources: tuple[int, ...]
+    lines: tuple[Line, ...]
+
+
+class SummarizingStore(ReplayingStore):
+    """A store that keeps long conversations within reach."""
+
+    @write_verb
+    def summarize_session(
+        self,
+        session_id: str,
+        *,
+        every: int = 20,
+        keep: int = 6,
+        meta_every: int = 5,
+        budget_tokens: int | None = None,
+        force: bool = False,
+        summarizer: Summarizer | None = None,
+    ) -> tuple[Summary, ...]:
+        """
+        Put older turns of a session in fewer words, where that is due.
+
+        It is due when *every* turns were not summarised yet, when those take half of
+        *budget_tokens*, or when the conversation turned to something else. Words of a
+        model that drop over a fifth of the names and numbers, or add a number, are not
+        taken: then the plain extraction is, and says so in `Summary.refused`.
+
+        Args:
+            session_id: The session.
+            every: Most turns of one summary; 2 to 1,000.
+            keep: The last turns, which stay as they are; 0 to 1,000.
+            meta_every: So many summaries make one of the next level; 2 to 1,000.
+            budget_tokens: Of the prompt that the turns are to fit in.
+            force: Summarise now.
+            summarizer: Who makes the words; plain extraction if left out.
+
+        Returns:
+            What was made; empty when nothing was due.
+
+        Raises:
+            SubjectFrozenError: If writes to the subject are refused for now.
+        """
+        inputs.count("every", every, least=2, most=EVERY_MAX)
+        inputs.count("meta_every", meta_every, least=2, most=EVERY_MAX)
+        older = self._not_summarised(
+            session_id, inputs.count("keep", keep, least=0, most=EVERY_MAX)
+        )
+        trigger = _due(older, every=every, budget=budget_tokens)
+        if inputs.flag("force", force):
+            trigger = SummaryTrigger.ASKED
+        made: list[Summary] = []
+        if trigger is not None:
+            for start in range(0, len(older), every):
+                piece = _of_turns(older[start : start + every])
+                made.append(self._made(session_id, piece, trigger, summarizer))
+        while piece_of := _next_level(self._used(session_id, None), meta_every):
+            made.append(self._made(session_id, piece_of, SummaryTrigger.COUNT, summarizer))
+        return tuple(made)
+
+    @write_verb
+    def withdraw_summary(
+        self, session_id: str, *, version: int, reason: str | None = None
+    ) -> None:
+        """
+        Use a summary no longer, nor what was made of it; its turns can be done anew.
+
+        Args:
+            session_id: The session.
+            version: Of the summary.
+            reason: Why.
+
+        Raises:
+            UnknownSessionError: If there is no such session.
+            InvalidValueError: If that version is no summary in use.
+        """
+        inputs.count("version", version, least=1, most=2**31)
+        if version not in self._used(session_id, None):
+            raise InvalidValueError("version", version, "a summary that is in use")
+        event = SummaryWithdrawn(summary_version=version)
+        self._append_summary(session_id, event, reason, action="withdraw_summary")
+
+    @verb
+    def get_summaries(
+        self, session_id: str, *, as_of: Time | None = None
+    ) -> tuple[Summary, ...]:
+        """
+        Return the summaries of a session in use, by level, then by turn.
+
+        Args:
+            session_id: The session.
+            as_of: As of this recorded time; now if left out.
+
+        Raises:
+            UnknownSessionError: If there is none, or its subject was erased.
+        """
+        position = None
+        if as_of is not None:
+            position = self._lookup.at(to_instant(as_of), None).position
+        used = self._used(session_id, position)
+        ordered = sorted(used.values(), key=lambda each: (each.level, each.first_turn))
+        return tuple(ordered)
+
+    def _not_summarised(self, session_id: str, keep: int) -> list[Turn]:
+        """Return the turns that no summary covers, but for the last ones."""
+        turns = sorted(self.get_turns(session_id), key=lambda each: each.number)
+        used = self._used(session_id, None)
+        covered = max((each.last_turn for each in used.values()), default=0)
+        pending = [each for each in turns if each.number > covered]
+        return pending[: len(pending) - keep] if keep else pending
+
+    def _summaries_for(
+        self, session_id: str | None, turns: Sequence[Turn], point: Point
+    ) -> list[Told]:
+        """Return the summaries of what was said before *turns*, oldest first."""
+        if session_id is None and turns:
+            session_id = turns[-1].session_id
+        if session_id is None or self._conversation.session(session_id) is None:
+            return []
+        used = self._used(session_id, point.position)
+        inner = {source for each in used.values() for source in each.sources}
+        shown = [each.number for each in turns if each.session_id == session_id]
+        told = [
+            each
+            for version, each in used.items()
+            if version not in inner and each.first_turn < min(shown, default=2**62)
+        ]
+        told.sort(key=lambda each: each.first_turn)
+        return [(session_id, each.version, each.content or "") for each in told]
+
+    def _used(self, session_id: str, position: int | None) -> dict[int, Summary]:
+        row = self._conversation.session(inputs.name("session_id", session_id))
+        subject = self._ledger.vault.subject(row.subject_ref) if row else None
+        if subject is None:
+            raise UnknownSessionError(session_id)
+        stamped = self._ledger.recorder.read_stream(SUMMARIES + session_id)
+        known = [e for e in stamped if position is None or e.position <= position]
+        events = {e.version: e for e in self._ledger.mapper.opened(known, subject)}
+        told = [
+            (version, each.event)
+            for version, each in events.items()
+            if isinstance(each.event, SummaryMade | SummaryWithdrawn)
+        ]
+        used = summaries_in_use(told)
+        return {version: _summary(events[version]) for version in used}
+
+    def _made(
+        self,
+        session_id: str,
+        piece: _Piece,
+        trigger: SummaryTrigger,
+        summarizer: Summarizer | None,
+    ) -> Summary:
+        maker: Summarizer = summarizer or Extractive()
+        must_keep = essentials(piece.lines)
+        refused = None
+        try:
+            text = maker.summarize(piece.lines, must_keep)
+            if summarizer is not None:
+                refused = problem_with(text, piece.lines, must_keep)
+        except SummarizerUnavailableError as error:
+            text, refused = "", error.problem
+        if refused is not None:
+            maker = Extractive()
+            text = maker.summarize(piece.lines, must_keep)
+        event = SummaryMade(
+            level=piece.level,
+            first_turn=piece.first_turn,
+            last_turn=piece.last_turn,
+            sources=piece.sources,
+            maker=maker.name,
+            trigger=trigger,
+            summary=text,
+        )
+        added = self._append_summary(session_id, event, None, action="summarize")
+        return _summary(added, refused)
+
+    def _append_summary(
+        self,
+        session_id: str,
+        event: SummaryMade | SummaryWithdrawn,
+        reason: str | None,
+        *,
+        action: str,
+    ) -> RecordedEvent:
+        def work(transaction: Transaction) -> None:
+            transaction.session(session_id)
+            transaction.add_at_end(SUMMARIES + session_id, [event])
+
+        committed = self._ledger.transact(
+            Request(
+                action=action,
+                origin=inputs.origin({"reason": reason, "session_id": session_id}),
+                scope=None,
+                fact_id=None,
+                body={},
+                work=work,
+                session_id=session_id,
+            )
+        )
+        return committed.events[0]
+
+
+def _due(older: Sequence[Turn], *, every: int, budget: int | None) -> SummaryTrigger | None:
+    """Return why turns are to be summarised now, if they are."""
+    texts = [each.content or "" for each in older]
+    if len(older) >= every:
+        return SummaryTrigger.COUNT
+    if budget is not None:
+        inputs.count("budget_tokens", budget, least=1, most=2**31)
+        if sum(map(approximate_tokens, texts)) > _TOKEN_SHARE * budget:
+            return SummaryTrigger.TOKENS
+    before, after = texts[:-_TOPIC_WINDOW], texts[-_TOPIC_WINDOW:]
+    if len(before) >= _TOPIC_WINDOW and has_turned(before, after):
+        return SummaryTrigger.TOPIC
+    return None
+
+
+def _of_turns(turns: Sequence[Turn]) -> _Piece:
+    return _Piece(
+        level=1,
+        first_turn=turns[0].number,
+        last_turn=turns[-1].number,
+        sources=(),
+        lines=tuple(
+            Line(
+                who=each.tool or each.agent or each.role,
+                text=each.content or "",
+                entities=each.entities,
+            )
+            for each in turns
+        ),
+    )
+
+
+def _next_level(used: dict[int, Summary], meta_every: int) -> _Piece | None:
+    """Return what the next summary of summaries is to be made of, if one is due."""
+    inner = {source for each in used.values() for source in each.sources}
+    for level in sorted({each.level for each in used.values()}):
+        free = sorted(
+            (
+                each
+                for each in used.values()
+                if each.level == level and each.version not in inner
+            ),
+            key=lambda each: each.first_turn,
+        )[:meta_every]
+        if len(free) == meta_every:
+            return _Piece(
+                level=level + 1,
+                first_turn=free[0].first_turn,
+                last_turn=free[-1].last_turn,
+                sources=tuple(each.version for each in free),
+                lines=tuple(Line(who="summary", text=e.content or "") for e in free),
+            )
+    return None
+
+
+def _summary(recorded: RecordedEvent, refused: str | None = None) -> Summary:
+    event = recorded.event
+    assert isinstance(event, SummaryMade), "what is in use was made"
+    return Summary(
+        session_id=recorded.session_id,
+        version=recorded.version,
+        level=event.level,
+        first_turn=event.first_turn,
+        last_turn=event.last_turn,
+        sources=event.sources,
+        maker=event.maker,
+        trigger=event.trigger.value,
+        content=event.summary,
+        recorded_at=moment(recorded.recorded_at),
+        position=recorded.position,
+        refused=refused,
+    )

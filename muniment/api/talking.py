@@ -1,0 +1,208 @@
+"""Keeping and finding what was said: turns checked, appended under the lock, opened."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from muniment.api import inputs
+from muniment.api.transacting import request_body
+from muniment.api.turns import Session, Turn, named_turn, session_of, turn_of
+from muniment.domain import session as sessions
+from muniment.domain.scope import Scope
+from muniment.domain.session import (
+    AddTurns,
+    EndSession,
+    Opening,
+    Role,
+    SessionStarted,
+    StartSession,
+    TurnAdded,
+    Words,
+)
+from muniment.domain.time import Instant
+from muniment.errors import InvalidValueError, UnknownTurnError
+from muniment.instants import offset_of, to_instant
+from muniment.ledger.ids import new_fact_ids
+from muniment.ledger.ledger import Committed, Ledger
+from muniment.ledger.records import SESSION, TURNS, Origin
+from muniment.ledger.transaction import Request, Transaction
+from muniment.projections.conversation import Conversation, SessionRow, TurnQuery
+
+
+_ROLES = tuple(each.value for each in Role)
+_FIELDS: dict[str, Any] = {
+    "role": None,
+    "content": None,
+    "uttered_at": None,
+    "agent": None,
+    "tool": None,
+    "entities": (),
+    "metadata": None,
+}
+"""The fields of a turn, and what they are when left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Talker:
+    """Keeps what is said, and finds it again."""
+
+    ledger: Ledger
+    conversation: Conversation
+
+    def start(self, scope: Scope, opening: Opening, origin: Origin) -> Session:
+        """Begin a session of *scope*."""
+
+        def work(transaction: Transaction) -> None:
+            session_id = next(new_fact_ids(transaction.recorded_at))
+            new = sessions.SessionState()
+            events = sessions.decide(StartSession(opening=opening), session_id, new)
+            transaction.add_at_end(SESSION + session_id, events)
+
+        committed = self.ledger.transact(
+            Request(
+                action="start_session",
+                origin=origin,
+                scope=scope,
+                fact_id=None,
+                body=request_body(origin, opening=opening),
+                work=work,
+            )
+        )
+        (started,) = committed.events
+        row = SessionRow(
+            session_id=started.session_id,
+            subject_ref=started.subject_ref,
+            position=started.position,
+            started_at=started.recorded_at,
+            ended_at=None,
+        )
+        return session_of(
+            committed.subject, row, agent=opening.agent, metadata=opening.metadata
+        )
+
+    def add(
+        self, session_id: str, turns: tuple[TurnAdded, ...], origin: Origin, *, action: str
+    ) -> tuple[Turn, ...]:
+        """Keep *turns* in a session."""
+        command = AddTurns(turns=turns)
+
+        def work(transaction: Transaction) -> None:
+            state = transaction.session(session_id)
+            transaction.add_at_end(
+                TURNS + session_id, sessions.decide(command, session_id, state)
+            )
+
+        committed = self._of_session(session_id, origin, work, action, {"turns": turns})
+        return tuple(turn_of(committed.subject, each) for each in committed.events)
+
+    def end(self, session_id: str, origin: Origin) -> Committed:
+        """End a session."""
+
+        def work(transaction: Transaction) -> None:
+            state = transaction.session(session_id)
+            events = sessions.decide(EndSession(), session_id, state)
+            transaction.add_at_end(SESSION + session_id, events)
+
+        return self._of_session(session_id, origin, work, "end_session", {})
+
+    def session(self, session_id: str) -> Session | None:
+        """Return a session, if it is there and can be read."""
+        row = self.conversation.session(session_id)
+        subject = self.ledger.vault.subject(row.subject_ref) if row else None
+        if row is None or subject is None:
+            return None
+        stamped = self.ledger.recorder.read_stream(SESSION + session_id)
+        started = self.ledger.mapper.opened(stamped[:1], subject)[0].event
+        assert isinstance(started, SessionStarted), "a session begins with its start"
+        if started.opening is None:
+            return None
+        return session_of(
+            subject, row, agent=started.opening.agent, metadata=started.opening.metadata
+        )
+
+    def turn(self, turn_id: str) -> Turn | None:
+        """Return a turn, if it is there and can be read."""
+        named = named_turn(turn_id)
+        found = self.conversation.turn(*named) if named else None
+        subject = self.ledger.vault.subject(found.row.subject_ref) if found else None
+        if found is None or subject is None:
+            return None
+        (said,) = self.ledger.mapper.opened([found.event], subject)
+        turn = turn_of(subject, said)
+        return None if turn.content is None else turn
+
+    def turns(self, query: TurnQuery) -> tuple[Turn, ...] | None:
+        """Return what *query* asks for; ``None`` where its subject was erased meanwhile."""
+        subject = self.ledger.vault.subject(query.subject_ref)
+        if subject is None:
+            return None
+        found = self.conversation.turns(query)
+        said = self.ledger.mapper.opened([each.event for each in found], subject)
+        turns = tuple(turn_of(subject, each) for each in said)
+        if any(each.content is None for each in turns):
+            # The keys of an erased subject go before its rows.
+            return None
+        return turns
+
+    def place(self, session_id: str, turn_id: str) -> tuple[Instant, int]:
+        """Return where a turn of a session stands among the others."""
+        named = named_turn(inputs.name("before", turn_id))
+        found = self.conversation.turn(*named) if named else None
+        if found is None or found.row.session_id != session_id:
+            raise UnknownTurnError(turn_id)
+        return found.row.said_at, found.row.position
+
+    def _of_session(
+        self,
+        session_id: str,
+        origin: Origin,
+        work: Callable[[Transaction], None],
+        action: str,
+        asked: Mapping[str, object],
+    ) -> Committed:
+        return self.ledger.transact(
+            Request(
+                action=action,
+                origin=origin,
+                scope=None,
+                fact_id=None,
+                body=request_body(origin, **asked),
+                work=work,
+                session_id=session_id,
+            )
+        )
+
+
+def turns_added(turns: Sequence[object], *, limit: int) -> tuple[TurnAdded, ...]:
+    """
+    Return what is to be kept of *turns*.
+
+    Raises:
+        InvalidInput: If a field is not as documented, or not one of them.
+    """
+    return tuple(_turn_added(each, limit=limit) for each in turns)
+
+
+def _turn_added(turn: object, *, limit: int) -> TurnAdded:
+    if not isinstance(turn, Mapping):
+        raise InvalidValueError("a turn", turn, "a mapping of fields")
+    inputs.known_fields(turn, tuple(_FIELDS))
+    fields = {**_FIELDS, **turn}
+    role, uttered_at = fields["role"], fields["uttered_at"]
+    if role not in _ROLES:
+        raise InvalidValueError("role", role, f"one of {', '.join(_ROLES)}")
+    at = None if uttered_at is None else to_instant(uttered_at)
+    offset, zone = (None, None) if uttered_at is None else offset_of(uttered_at)
+    return TurnAdded(
+        role=Role(role),
+        uttered_at=at,
+        words=Words(
+            text=inputs.text("content", fields["content"], limit=limit),
+            agent=inputs.name_or_none("agent", fields["agent"]),
+            tool=inputs.name_or_none("tool", fields["tool"]),
+            utc_offset_s=offset,
+            zone=zone,
+            entities=inputs.names("entities", fields["entities"]),
+            metadata=inputs.metadata(fields["metadata"] or {}, limit=limit),
+        ),
+    )

@@ -1,0 +1,45 @@
+"""The statements of the vault in SQL, on SQLAlchemy Core."""
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+
+from muniment.ledger import vault_tables as tables
+from muniment.ledger.prepared import Prepared
+
+
+_v, _l = tables.vault.c, tables.ledger_key.c
+_s, _k = tables.subject_key.c, tables.stream_key.c
+EPOCH = Prepared(sa.select(_v.epoch))
+NEXT_KEY_ID = Prepared(sa.select(_v.next_key_id))
+VAULT = Prepared(sa.select(_v.vault_id, _v.kek_id))
+NEW_VAULT = Prepared(sa.insert(tables.vault))
+TAKE_KEY_IDS = Prepared(
+    sa.update(tables.vault)
+    .values(next_key_id=_v.next_key_id + sa.bindparam("count", type_=sa.BigInteger))
+    .returning(_v.next_key_id)
+)
+LEDGER_KEY = Prepared(
+    sa.select(_l.kek_id, _l.wrapped).where(_l.ledger == sa.bindparam("ledger"))
+)
+NEW_LEDGER_KEY = Prepared(sa.insert(tables.ledger_key))
+_SUBJECT = sa.select(
+    _s.subject_ref,
+    _s.kek_id,
+    _s.wrapped,
+    _s.scope_sealed,
+).where(_s.ledger == sa.bindparam("ledger"))
+BY_SCOPE = Prepared(_SUBJECT.where(_s.scope_tag == sa.bindparam("scope_tag")))
+BY_REF = Prepared(_SUBJECT.where(_s.subject_ref == sa.bindparam("subject_ref")))
+ALL_SUBJECTS = Prepared(_SUBJECT.order_by(_s.subject_ref))
+NEW_SUBJECT = Prepared(sqlite.insert(tables.subject_key).on_conflict_do_nothing())
+NEW_SUBJECT_PG = Prepared(postgresql.insert(tables.subject_key).on_conflict_do_nothing())
+_STREAM_KEYS = sa.select(_k.key_id, _k.subject_ref, _k.wrapped).where(
+    _k.ledger == sa.bindparam("ledger")
+)
+KEY = Prepared(_STREAM_KEYS.where(_k.key_id == sa.bindparam("key_id")))
+KEYS = Prepared(
+    _STREAM_KEYS.where(
+        _k.key_id == sa.any_(sa.bindparam("key_ids", type_=postgresql.ARRAY(sa.BigInteger)))
+    )
+)
+"""For PostgreSQL alone, where each statement is a round trip."""

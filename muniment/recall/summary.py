@@ -1,0 +1,169 @@
+"""
+Turns in fewer words, and whether what matters is still in them.
+
+Whoever makes a summary, a model or the plain extraction here, it is held against what
+was said: most of the names and numbers must be in it, and no number that nobody said. A
+model that refuses, rambles, or does what a turn told it to does not pass.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from muniment.recall.tokens import asked, terms
+
+
+RETENTION_LEAST: Final = 0.8
+"""So much of what matters has to be in a summary."""
+
+LENGTH_MOST: Final = 0.9
+"""So long may the text of a model be, against what was said."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """
+    One turn, or one summary of turns, that is to be summarised.
+
+    Attributes:
+        entities: Names it was said to mention.
+    """
+
+    who: str
+    text: str
+    entities: tuple[str, ...] = ()
+
+
+class Summarizer(Protocol):
+    """
+    Puts lines in fewer words. Safe to use from many threads.
+
+    Attributes:
+        name: Kept with each summary.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    def summarize(self, lines: Sequence[Line], must_keep: Sequence[str]) -> str:
+        """
+        Return *lines* in fewer words, with all of *must_keep* in them.
+
+        Raises:
+            SummarizerUnavailableError: If it cannot now, or answers nonsense.
+        """
+
+
+class Extractive:
+    """Takes the sentences that say most, in their order, and lists what they leave out."""
+
+    name = "extractive"
+
+    def __init__(self, *, share: float = 0.3) -> None:
+        self._share = share
+
+    def summarize(self, lines: Sequence[Line], must_keep: Sequence[str]) -> str:
+        """Return the telling sentences of *lines*, then what else must be kept."""
+        sentences = [
+            (line.who, sentence) for line in lines for sentence in _sentences(line.text)
+        ]
+        room = max(80, int(self._share * sum(len(text) for _, text in sentences)))
+        ranked = sorted(
+            range(len(sentences)),
+            key=lambda at: (-_telling(sentences[at][1], must_keep), at),
+        )
+        taken: list[int] = []
+        for at in ranked:
+            if len(sentences[at][1]) <= room:
+                taken.append(at)
+                room -= len(sentences[at][1])
+        said = [f"{sentences[at][0]}: {sentences[at][1]}" for at in sorted(taken)]
+        text = " ".join(said)
+        missing = [each for each in must_keep if not _is_in(each, text)]
+        return f"{text} ({', '.join(missing)})" if missing else text
+
+
+def essentials(lines: Iterable[Line]) -> tuple[str, ...]:
+    """Return the names and numbers of *lines* that a summary has to keep, each once."""
+    found: dict[str, str] = {}
+    for line in lines:
+        named = [*line.entities, *_QUOTED.findall(line.text), *_NUMBERS.findall(line.text)]
+        names = (each.group() for each in _NAMES.finditer(line.text))
+        for each in (*named, *(n for n in names if n.lower() not in _NO_NAMES)):
+            spelled = each.strip()
+            if spelled:
+                found.setdefault(spelled.casefold(), spelled)
+    return tuple(found.values())
+
+
+def retention(summary: str, must_keep: Sequence[str]) -> float:
+    """Return the share of *must_keep* that is in *summary*; 1 where there is nothing."""
+    if not must_keep:
+        return 1.0
+    return sum(_is_in(each, summary) for each in must_keep) / len(must_keep)
+
+
+def problem_with(
+    summary: str, lines: Sequence[Line], must_keep: Sequence[str]
+) -> str | None:
+    """Return in words why *summary* does not stand for *lines*, or ``None`` if it does."""
+    said = "\n".join(f"{line.who}: {line.text}" for line in lines)
+    if not terms(summary):
+        return "it says nothing"
+    if len(summary) > max(200, LENGTH_MOST * len(said)):
+        return f"it has {len(summary):,} characters, what was said {len(said):,}"
+    kept = retention(summary, must_keep)
+    if kept < RETENTION_LEAST:
+        return (
+            f"it keeps {kept:.0%} of the names and numbers, {RETENTION_LEAST:.0%} are due"
+        )
+    invented = sorted(set(_NUMBERS.findall(summary)) - set(_NUMBERS.findall(said)))
+    if invented:
+        return f"nobody said {invented[0]}"
+    return None
+
+
+def has_turned(before: Sequence[str], after: Sequence[str]) -> bool:
+    """Whether *after* is about something else than *before*: they share hardly a term."""
+    one = {term for text in before for term in asked(text) if not term.isdecimal()}
+    other = {term for text in after for term in asked(text) if not term.isdecimal()}
+    if len(one) < _TERMS_LEAST or len(other) < _TERMS_LEAST:
+        return False
+    return len(one & other) / min(len(one), len(other)) < _SHARED_LEAST
+
+
+def _sentences(text: str) -> list[str]:
+    return [each.strip() for each in _ENDS.split(text) if each.strip()]
+
+
+def _telling(sentence: str, must_keep: Sequence[str]) -> float:
+    kept = sum(_is_in(each, sentence) for each in must_keep)
+    decided = 2 * len(_DECISIVE.findall(sentence))
+    return (kept + decided) / (8 + len(terms(sentence))) - 0.05 * sentence.endswith("?")
+
+
+def _is_in(name: str, text: str) -> bool:
+    if name.isascii():
+        pattern = rf"(?<![0-9a-z]){re.escape(name.casefold())}(?![0-9a-z])"
+        return re.search(pattern, text.casefold()) is not None
+    return name.casefold() in text.casefold()
+
+
+_TERMS_LEAST: Final = 5
+_SHARED_LEAST: Final = 0.08
+_ENDS: Final = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f\uff1b])|[\r\n]+")
+_NUMBERS: Final = re.compile(r"\d+(?:[.,:/-]\d+)*%?")
+_QUOTED: Final = re.compile(r"[《“「『\"]([^》”」』\"\n]{2,40})[》”」』\"]")
+_NAMES: Final = re.compile(
+    r"(?<![.!?…\"'“] )(?<!^)(?<!\n)\b[A-Z][\w'\u2019-]*(?:\s+[A-Z][\w'\u2019-]*)*"
+)
+_NO_NAMES: Final = frozenset(
+    ("i", "i'm", "i'll", "i've", "i'd", "ok", "okay", "wow", "yeah", "yes", "no", "thanks")
+)
+_DECISIVE: Final = re.compile(
+    r"\b(?:decided?|agreed?|will|must|never|always|deadline|by (?:mon|tues|wednes|thurs|fri"
+    r"|satur|sun)day|todo|promised?|need to|plan(?:s|ned)?|don't|can't|allergic)\b"
+    r"|决定|同意|必须|一定|不能|不要|截止|计划|打算|需要|答应|过敏|记得",
+    re.IGNORECASE,
+)

@@ -1,0 +1,198 @@
+"""A wrong answer, handed on as files and explained stage by stage."""
+
+import subprocess
+import sys
+import sysconfig
+import venv
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from muniment import Badcase, Diagnosis, MemoryStore
+from muniment.api.badcases import load_badcase, replayed, write_badcase
+from muniment.errors import InvalidValueError
+from tests.conversation import bot
+from tests.stores import Backend
+
+
+ROOT = Path(__file__).parents[2]
+AGENT = Path(bot.__file__)
+
+
+def answered_wrongly(store: MemoryStore) -> Badcase:
+    """Let an agent answer, then change everything it knew."""
+    store.record_config("greeting", "您好")
+    home = store.remember("lives in Kiel", user_id="ann", metadata={"since": [1, None]})
+    store.remember("likes tea", user_id="ann", valid_from="2020-01-01T00:00:00+08:00")
+    session_id = store.start_session(user_id="ann").session_id
+    store.add_turn(
+        session_id,
+        role="user",
+        content="Where in lives?",
+        uttered_at="2026-03-01T09:00:00-03:30",
+    )
+    at = store.search("lives", user_id="ann", session_id=session_id).recorded_at
+    known = store.reproduce_badcase(user_id="ann", timestamp=at, agent=bot.answer)
+    store.add_turn(session_id, role="assistant", content=known.result)
+    store.correct(home.fact_id, content="lives in Hamburg")
+    store.record_config("greeting", "hi")
+    return store.reproduce_badcase(user_id="ann", timestamp=at, agent=bot.answer)
+
+
+def test_an_answer_is_reproduced_after_everything_has_changed(backend: Backend) -> None:
+    with backend.open(embedder="none") as store:
+        case = answered_wrongly(store)
+
+        assert case.result == "您好: lives in Kiel"
+        assert case.is_reproduced is True
+        assert case.answered is not None
+        assert [each.query for each in case.receipts] == ["lives"]
+        now = store.get_all(user_id="ann").recorded_at
+        later = store.reproduce_badcase(user_id="ann", timestamp=now, agent=bot.answer)
+        assert later.is_reproduced is None
+        assert replayed(case, lambda **_: "else").is_reproduced is False
+
+
+def test_an_agent_cannot_change_what_it_is_given(tmp_path: Path) -> None:
+    del tmp_path
+    with MemoryStore.open("memory://") as store:
+        written = store.record_config("weights", {"a": [1]})
+
+        def vandal(memory: object, convo: object, config: dict[str, object]) -> str:
+            del memory, convo
+            config["weights"] = config.pop("weights", {}) and {}
+            return "done"
+
+        case = store.reproduce_badcase(
+            user_id="ann", timestamp=written.recorded_at, agent=vandal
+        )
+
+        assert case.config == {"weights": {"a": [1]}}
+
+
+def test_a_case_is_read_again_as_it_was_written(tmp_path: Path) -> None:
+    with MemoryStore.open("memory://") as store:
+        case = answered_wrongly(store)
+
+        files = write_badcase(case, tmp_path / "case")
+
+        again = load_badcase(files[0])
+        assert replayed(again, bot.answer) == case
+        assert {each.stat().st_mode & 0o777 for each in files} == {0o600}
+        with pytest.raises(InvalidValueError):
+            write_badcase(case, tmp_path / "case")
+        files[0].write_text(files[0].read_text(encoding="utf-8").replace("Kiel", "Bonn"))
+        with pytest.raises(InvalidValueError):
+            load_badcase(files[0], sha256="00" * 32)
+        files[0].write_text("{}")
+        with pytest.raises(InvalidValueError):
+            load_badcase(files[0])
+
+
+@pytest.mark.slow
+def test_the_script_runs_where_nothing_but_the_wheel_is_installed(tmp_path: Path) -> None:
+    with MemoryStore.open(tmp_path / "store") as store:
+        case = answered_wrongly(store)
+    write_badcase(case, tmp_path / "case")
+    (tmp_path / "case" / "bot.py").write_text(AGENT.read_text(encoding="utf-8"))
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+    )
+    (wheel,) = tmp_path.glob("*.whl")
+    fresh = tmp_path / "fresh"
+    venv.create(fresh)
+    _install(wheel, fresh)
+
+    def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
+        return subprocess.run(
+            [fresh / "bin" / "python", "-I", "reproduce.py", *arguments],
+            cwd=tmp_path / "case",
+            env={"PATH": "", "HTTPS_PROXY": "http://127.0.0.1:9", "LC_ALL": "C.UTF-8"},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+
+    shown, asked = run(), run("bot:answer")
+
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert "answered then: 您好: lives in Kiel" in shown.stdout
+    assert (asked.returncode, asked.stderr) == (0, "")
+    assert asked.stdout.endswith("answers now: 您好: lives in Kiel\nreproduced\n")
+    (tmp_path / "case" / "bot.py").write_text("def answer(**_): return 'no'")
+    assert run("bot:answer").returncode == 1
+
+
+def _install(wheel: Path, fresh: Path) -> None:
+    """Unpack *wheel* into an environment, its dependencies as they are locked for ours."""
+    target = next((fresh / "lib").glob("python*")) / "site-packages"
+    subprocess.run(
+        [sys.executable, "-m", "zipfile", "-e", str(wheel), str(target)], check=True
+    )
+    # What pip would fetch from a registry; our own package is not taken from here.
+    ours = Path(sysconfig.get_paths()["purelib"])
+    for each in ours.iterdir():
+        if "muniment" not in each.name and not each.name.endswith(".pth"):
+            link = target / each.name
+            if not link.exists():
+                link.symlink_to(each)
+
+
+def test_the_stage_that_lost_it_is_named_with_its_evidence(backend: Backend) -> None:
+    with backend.open(embedder="none") as store:
+
+        def stage(expect: str, query: str | None = None) -> str:
+            found = store.why(expect, user_id="ann", query=query)
+            assert found.sentence
+            assert found.checks[-1].passed is not True or found.stage == "not used"
+            return found.stage
+
+        begun = store.start_session(user_id="ann")
+        store.add_turn(begun.session_id, role="user", content="my dog is called Rex")
+        tea = store.remember("drinks green tea", user_id="ann", actor="bot")
+        assert stage("the moon is made of cheese") == "never said"
+        assert stage("dog is called Rex") == "never remembered"
+        assert stage("drinks green tea") == "not recalled"
+        assert stage("drinks green tea", "zebra crossing") == "not found"
+
+        store.search("green", user_id="ann")
+        assert stage("drinks green tea") == "not used"
+        store.remember("green " * 300, user_id="ann", core=True)
+        context = store.build_context(
+            "what is green", user_id="ann", budget_tokens=760, recent_turns=0
+        )
+        assert tea.fact_id in context.left_out
+        assert stage("drinks green tea", "what is green") == "no room"
+
+
+def test_a_belief_that_was_lost_names_what_became_of_it(backend: Backend) -> None:
+    with backend.open(embedder="none") as store:
+        before = store.remember("likes tea", user_id="ann")
+        milk = store.remember("drinks oat milk", user_id="ann")
+
+        def found(expect: str, **fields: Any) -> Diagnosis:  # noqa: ANN401 - of why
+            return store.why(expect, user_id="ann", **fields)
+
+        assert found("drinks oat milk", at=before.recorded_at).stage == "too late"
+        store.update(milk.fact_id, content="drinks soy milk", reason="said so")
+        changed = found("drinks oat milk")
+        assert (changed.stage, changed.fact_id) == ("no longer believed", milk.fact_id)
+        assert "said so" in changed.sentence
+        store.rollback_fact(milk.fact_id, to_version=0, reason="poisoned", actor="ops")
+        gone = found("drinks soy milk")
+        assert (gone.stage, "by ops (poisoned)" in gone.sentence) == (
+            "no longer believed",
+            True,
+        )
+        hold = store.place_hold(user_id="ann", matter="case", fact_id=before.fact_id)
+        store.forget(before.fact_id, mode="redact")
+        assert found("likes tea").stage == "set aside"
+        store.release_hold(hold.hold_id or "", user_id="ann")
+        redacted = found("likes tea")
+        assert redacted.stage == "never said"
+        assert before.fact_id in redacted.checks[-1].evidence
