@@ -116,7 +116,7 @@ class Client:
         """Let go of connections."""
         self._http.close()
 
-    def _called(self, operation: Operation, *args: object, **given_: object) -> Any:  # noqa: ANN401
+    def _called(self, operation: Operation, /, *args: object, **given_: object) -> Any:  # noqa: ANN401
         given = _named(operation, args, given_)
         path = operation.path
         for name in [each[1:-1] for each in path.split("/") if each[:1] == "{"]:

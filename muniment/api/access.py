@@ -104,7 +104,7 @@ class ActingStore:
         return f"<ActingStore for {self.principal.id!r} on {self._store!r}>"
 
     def _called(
-        self, name: str, method: Callable[..., object], *args: object, **fields: object
+        self, name: str, method: Callable[..., object], /, *args: object, **fields: object
     ) -> object:
         if self._verbs is not None and name not in self._verbs:
             raise AccessDeniedError(

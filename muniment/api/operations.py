@@ -6,6 +6,7 @@ The server makes its routes and its OpenAPI document of it, the client its reque
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
@@ -15,6 +16,7 @@ from muniment.api.answers import (
     BlameEntry,
     Fact,
     FactHistory,
+    FactVersion,
     MemoryDiff,
     MemorySnapshot,
     ModifiedFact,
@@ -24,16 +26,21 @@ from muniment.api.answers import (
 )
 from muniment.api.approvals import WATCHED
 from muniment.api.certificates import ErasureCertificate, ErasurePlan
+from muniment.api.contexts import Context
 from muniment.api.credentials import ApiKey, IssuedKey
 from muniment.api.custody import Hold, Verification
+from muniment.api.explaining import Diagnosis
 from muniment.api.found import SearchHits
 from muniment.api.proposals import Proposal
+from muniment.api.receipts import RecallReceipt
 from muniment.api.request_fields import (
     BY,
+    CONTEXT,
     NARROWING,
     ONE_OF_THREE,
     REVISION,
     STATED,
+    TURN,
     Count,
     Fields,
     OnConflict,
@@ -45,6 +52,8 @@ from muniment.api.request_fields import (
     Whose,
 )
 from muniment.api.retaining import Retirement
+from muniment.api.summarizing import Summary
+from muniment.api.turns import Session, Turn
 from muniment.domain.access import Principal
 from muniment.ledger.attesting import InclusionProof
 from muniment.projections.progress import Progress
@@ -102,18 +111,21 @@ def _write(
     answer: Any = Receipt,  # noqa: ANN401 - a type, or an alias of one
     **fields: Any,  # noqa: ANN401 - those of `Operation`
 ) -> Operation:
-    fields["taken"] = {**fields.get("taken", {}), **BY}
+    fields["taken"] = {**fields.get("taken", {}), **fields.pop("by", BY)}
     if verb in WATCHED:
         fields["taken"]["approval"] = Text
     for name in fields.get("needed", {}):
         fields["taken"].pop(name, None)
+    keyed = fields.pop("keyed", True)
     return Operation(
-        verb=verb, method="POST", path=path, answer=answer, keyed=True, **fields
+        verb=verb, method="POST", path=path, answer=answer, keyed=keyed, **fields
     )
 
 
 _OF: Final[Fields] = {"scope": Whose}
 _FACT: Final = "/facts/{fact_id}"
+_SESSION: Final = "/sessions/{session_id}"
+_WHY: Final[Fields] = {"reason": Text}
 
 OPERATIONS: Final = (
     _read("whoami", "/whoami", Principal),
@@ -182,6 +194,88 @@ OPERATIONS: Final = (
     ),
     _write("restore", f"{_FACT}/restore", if_match=True),
     _write("merge", f"{_FACT}/merge", needed={"into": Text}),
+    _write(
+        "start_session",
+        "/sessions",
+        Session,
+        needed=_OF,
+        taken={"agent": Text, "metadata": dict[str, Any]},
+        status=201,
+        by=_WHY,
+    ),
+    _read("list_sessions", "/sessions", tuple[Session, ...], needed=_OF),
+    _read("get_session", _SESSION, Session),
+    _write(
+        "add_turn",
+        f"{_SESSION}/turns",
+        Turn,
+        needed={"role": Text, "content": Text},
+        taken=TURN,
+        status=201,
+        by={**_WHY, "trigger": Text},
+    ),
+    _write(
+        "add_turns",
+        f"{_SESSION}/turns/batch",
+        tuple[Turn, ...],
+        needed={"turns": list[dict[str, Any]]},
+        status=201,
+        by=_WHY,
+    ),
+    _read(
+        "get_turns",
+        f"{_SESSION}/turns",
+        tuple[Turn, ...],
+        taken={"limit": Count, "before": Text, "as_of": Time},
+    ),
+    _write("end_session", f"{_SESSION}/end", by=_WHY),
+    _read(
+        "get_summaries",
+        f"{_SESSION}/summaries",
+        tuple[Summary, ...],
+        taken={"as_of": Time},
+    ),
+    _read(
+        "get_turns_before",
+        "/turns",
+        tuple[Turn, ...],
+        needed={**_OF, "timestamp": Time},
+        taken={"as_of": Time, "limit": Count},
+    ),
+    _read("get_turn", "/turns/{turn_id}", Turn),
+    _read("get_facts_of_turn", "/turns/{turn_id}/facts", tuple[FactVersion, ...]),
+    _read("get_source_turns", f"{_FACT}/turns", tuple[Turn, ...]),
+    _read("get_uses", f"{_FACT}/uses", tuple[datetime, ...], taken={"as_of": Time}),
+    _read(
+        "get_receipts",
+        "/receipts",
+        tuple[RecallReceipt, ...],
+        needed=_OF,
+        taken={"start": Time, "end": Time, "limit": Count},
+    ),
+    _ask("build_context", "/contexts", Context, needed={"query": Text}, taken=CONTEXT),
+    _ask(
+        "why",
+        "/diagnoses",
+        Diagnosis,
+        needed={**_OF, "expect": Text},
+        taken={"query": Text, "at": Time},
+    ),
+    _read(
+        "get_config_as_of",
+        "/configuration",
+        Mapping[str, Any],
+        needed={"timestamp": Time},
+    ),
+    _write(
+        "record_config",
+        "/configuration",
+        needed={"name": Text, "value": Any},
+        by={"reason": Text},
+        keyed=False,
+    ),
+    _read("count_lost_receipts", "/receipts/lost", int),
+    _ask("flush_receipts", "/receipts/flush", type(None)),
     _ask("plan_rollback", "/rollbacks/plan", RollbackPlan, taken=ONE_OF_THREE),
     _write(
         "apply",

@@ -127,3 +127,21 @@ ONE_OF_THREE: Final[Fields] = {
     "to": Time,
     "where": CauseBody,
 }
+TURN: Final[Fields] = {
+    "uttered_at": Time,
+    "agent": Text,
+    "tool": Text,
+    "entities": list[Text],
+    "metadata": dict[str, Any],
+}
+CONTEXT: Final[Fields] = {
+    "scope": Whose,
+    "scopes": list[Whose],
+    "budget_tokens": Annotated[int, Field(ge=1, le=10_000_000)],
+    "as_of": Time,
+    "session_id": Text,
+    "agent": Text,
+    "limit": Count,
+    "recent_turns": Annotated[int, Field(ge=0, le=1_000)],
+    "language": Literal["en", "zh"],
+}
