@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import run, service
+from benchmarks import context, run, service
 
 
 @pytest.mark.slow
@@ -41,3 +41,16 @@ def test_the_service_and_the_guard_are_measured(tmp_path: Path, postgres_url: st
     for kind in ("reads", "writes"):
         assert found["http"][kind]["per_second"] > 0
         assert found["http"][kind]["errors"] == 0
+
+
+@pytest.mark.slow
+def test_contexts_and_replay_are_measured(tmp_path: Path) -> None:
+    file = tmp_path / "context.json"
+    small = ["--facts", "20", "--turns", "30", "--rounds", "2"]
+
+    found = context.main([*small, "--dir", str(tmp_path), "--json", str(file)])
+
+    assert json.loads(file.read_text()) == found
+    assert found["turns recorded"]["per_second"] > 0
+    for name in ("search", "search with receipt", "build_context", "reproduce_badcase"):
+        assert 0 < found[name]["p50_ms"] <= found[name]["p95_ms"]

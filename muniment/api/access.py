@@ -23,7 +23,6 @@ from muniment.api.sensitivity import is_careful, is_restricted, unrestricted
 from muniment.api.verbs import fields_of
 from muniment.api.whose import refuse_unseen, whose
 from muniment.domain.access import (
-    VERBS,
     Grant,
     Kind,
     Principal,
@@ -33,6 +32,7 @@ from muniment.domain.access import (
     checked_reason,
     right_to,
 )
+from muniment.domain.acts import VERBS
 from muniment.domain.events import HoldPlaced
 from muniment.domain.scope import Scope
 from muniment.errors import (
@@ -113,6 +113,9 @@ class ActingStore:
         if fields.get("scopes") is not None:
             # Read once: what is asked about is what was looked at here.
             fields["scopes"] = scopes_of(None, None, fields["scopes"])  # type: ignore[arg-type]
+        if self.principal.kind is Kind.AGENT and name in ("build_context", "search"):
+            # An agent cannot choose to leave no trace of itself.
+            fields |= {"receipt": True, "agent": self.principal.id}
         arguments = _by_name(method, args, fields)
         rights = [
             (scope, self._right(name, arguments, scope))

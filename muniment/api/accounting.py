@@ -4,10 +4,12 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from typing import Unpack
 
 from muniment.api import inputs
 from muniment.api.answers import Receipt
 from muniment.api.conversing import ConversingStore
+from muniment.api.fields import Deed
 from muniment.api.receipting import ReceiptBook
 from muniment.api.receipts import RecallReceipt, receipt_of
 from muniment.api.transacting import receipt
@@ -44,9 +46,7 @@ class ReceivingStore(ConversingStore):
         self,
         name: str,
         value: Json,
-        *,
-        actor: str | None = None,
-        reason: str | None = None,
+        **by: Unpack[Deed],
     ) -> Receipt:
         """
         Keep how agents are set up from now on: a prompt, weights, the name of a model.
@@ -56,13 +56,13 @@ class ReceivingStore(ConversingStore):
         Args:
             name: Of what is set; 1 to 256 characters.
             value: Any JSON up to the content limit; ``None`` ends it.
-            actor, reason: As of `By`.
+            by: See `Deed`.
 
         Returns:
             The receipt; with nothing done where it is so already.
         """
         setting = Setting(name=inputs.name("name", name), value=self._value(value))
-        origin = inputs.origin({"actor": actor, "reason": reason})
+        origin = inputs.origin(by)
 
         def work(transaction: Transaction) -> None:
             known = _settings(enumerate(transaction.stream(CONFIGURATION), 1))

@@ -5,7 +5,7 @@ from typing import Any, Unpack
 
 from muniment.api import inputs, showing
 from muniment.api.answers import FactVersion, Receipt
-from muniment.api.fields import By, NewTurn
+from muniment.api.fields import By, KeyedDeed, NewTurn
 from muniment.api.sharing import SharingStore
 from muniment.api.talking import Talker, turns_added
 from muniment.api.transacting import receipt
@@ -35,9 +35,7 @@ class ConversingStore(SharingStore):
         scope: Scope | None = None,
         agent: str | None = None,
         metadata: Mapping[str, Json] | None = None,
-        actor: str | None = None,
-        reason: str | None = None,
-        idempotency_key: str | None = None,
+        **by: Unpack[KeyedDeed],
     ) -> Session:
         """
         Begin a conversation.
@@ -47,7 +45,7 @@ class ConversingStore(SharingStore):
             scope: Whose memory it belongs to; or *user_id*.
             agent: Who serves in it.
             metadata: The caller's own JSON, such as the name it has elsewhere.
-            actor, reason, idempotency_key: As of `By`.
+            by: See `KeyedDeed`.
 
         Raises:
             SubjectFrozenError: If writes to the subject are refused for now.
@@ -58,7 +56,6 @@ class ConversingStore(SharingStore):
             agent=inputs.name_or_none("agent", agent),
             metadata=inputs.metadata(metadata or {}, limit=limit),
         )
-        by = {"actor": actor, "reason": reason, "idempotency_key": idempotency_key}
         return self._talker.start(whose, opening, inputs.origin(by))
 
     @write_verb
@@ -89,9 +86,7 @@ class ConversingStore(SharingStore):
         session_id: str,
         *,
         turns: Iterable[Mapping[str, Any]],
-        actor: str | None = None,
-        reason: str | None = None,
-        idempotency_key: str | None = None,
+        **by: Unpack[KeyedDeed],
     ) -> tuple[Turn, ...]:
         """
         Keep several turns of one session in one transaction: all of them, or none.
@@ -100,7 +95,7 @@ class ConversingStore(SharingStore):
             session_id: The conversation they were said in.
             turns: 1 to 10,000 mappings with ``role``, ``content`` and the fields of
                 `NewTurn` that say what was said.
-            actor, reason, idempotency_key: As of `By`.
+            by: See `KeyedDeed`.
 
         Raises:
             UnknownSessionError: If there is no such session.
@@ -109,31 +104,26 @@ class ConversingStore(SharingStore):
         """
         if isinstance(turns, str | Mapping) or not isinstance(turns, Iterable):
             raise InvalidValueError("turns", turns, "a list of mappings")
-        by = {"actor": actor, "reason": reason, "idempotency_key": idempotency_key}
         return self._added(session_id, list(turns), by, action="add_turns")
 
     @write_verb
     def end_session(
         self,
         session_id: str,
-        *,
-        actor: str | None = None,
-        reason: str | None = None,
-        idempotency_key: str | None = None,
+        **by: Unpack[KeyedDeed],
     ) -> Receipt:
         """
         Say that nothing more is said in a session; ending it again changes nothing.
 
         Args:
             session_id: The session.
-            actor, reason, idempotency_key: As of `By`.
+            by: See `KeyedDeed`.
 
         Raises:
             UnknownSessionError: If there is no such session.
             SubjectFrozenError: If writes to the subject are refused for now.
         """
         inputs.name("session_id", session_id)
-        by = {"actor": actor, "reason": reason, "idempotency_key": idempotency_key}
         origin = inputs.origin({**by, "session_id": session_id})
         return receipt(self._talker.end(session_id, origin))
 

@@ -38,7 +38,31 @@ class By(Who, total=False):
     reason: str | None
 
 
-class NewTurn(TypedDict, total=False):
+class Deed(TypedDict, total=False):
+    """
+    Who does something, and why.
+
+    Attributes:
+        actor, reason, trigger: As of `By`.
+    """
+
+    actor: str | None
+    reason: str | None
+    trigger: str | None
+
+
+class KeyedDeed(Deed, total=False):
+    """
+    Who does something that a key names, and why.
+
+    Attributes:
+        idempotency_key: As of `By`.
+    """
+
+    idempotency_key: str | None
+
+
+class NewTurn(KeyedDeed, total=False):
     """
     What can be said of a turn besides who said what.
 
@@ -49,7 +73,6 @@ class NewTurn(TypedDict, total=False):
         tool: Which tool answered, or was called.
         entities: Names it mentions; at most 1,000.
         metadata: The caller's own JSON; no key may be named like a field of `Fact`.
-        actor, reason, trigger, idempotency_key: As of `By`.
     """
 
     uttered_at: Time | None
@@ -57,10 +80,6 @@ class NewTurn(TypedDict, total=False):
     tool: str | None
     entities: Sequence[str]
     metadata: Mapping[str, Json] | None
-    actor: str | None
-    reason: str | None
-    trigger: str | None
-    idempotency_key: str | None
 
 
 class NewFact(By, total=False):

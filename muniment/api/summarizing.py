@@ -1,11 +1,12 @@
 """Working memory: what was said, in fewer words, with where each word is from."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final
+from typing import Final, Unpack
 
 from muniment.api import inputs
+from muniment.api.fields import Deed
 from muniment.api.lookup import Point
 from muniment.api.replaying import ReplayingStore
 from muniment.api.turns import Turn
@@ -24,6 +25,7 @@ from muniment.errors import (
 from muniment.instants import Time, moment, to_instant
 from muniment.ledger.records import SUMMARIES, RecordedEvent
 from muniment.ledger.transaction import Request, Transaction
+from muniment.projections.vectors import chunks
 from muniment.recall.context import approximate_tokens
 from muniment.recall.summary import (
     Extractive,
@@ -86,6 +88,15 @@ class _Piece:
     lines: tuple[Line, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _How:
+    """By whose words, why, and who asked for it."""
+
+    maker: Summarizer | None
+    trigger: SummaryTrigger | None
+    by: Deed
+
+
 class SummarizingStore(ReplayingStore):
     """A store that keeps long conversations within reach."""
 
@@ -100,6 +111,7 @@ class SummarizingStore(ReplayingStore):
         budget_tokens: int | None = None,
         force: bool = False,
         summarizer: Summarizer | None = None,
+        **by: Unpack[Deed],
     ) -> tuple[Summary, ...]:
         """
         Put older turns of a session in fewer words, where that is due.
@@ -117,6 +129,7 @@ class SummarizingStore(ReplayingStore):
             budget_tokens: Of the prompt that the turns are to fit in.
             force: Summarise now.
             summarizer: Who makes the words; plain extraction if left out.
+            by: See `Deed`.
 
         Returns:
             What was made; empty when nothing was due.
@@ -132,18 +145,15 @@ class SummarizingStore(ReplayingStore):
         trigger = _due(older, every=every, budget=budget_tokens)
         if inputs.flag("force", force):
             trigger = SummaryTrigger.ASKED
-        made: list[Summary] = []
+        pieces = []
         if trigger is not None:
-            for start in range(0, len(older), every):
-                piece = _of_turns(older[start : start + every])
-                made.append(self._made(session_id, piece, trigger, summarizer))
-        while piece_of := _next_level(self._used(session_id, None), meta_every):
-            made.append(self._made(session_id, piece_of, SummaryTrigger.COUNT, summarizer))
-        return tuple(made)
+            pieces = [_of_turns(some) for some in chunks(older, every)]
+        by_whom = _How(maker=summarizer, trigger=trigger, by=by)
+        return self._all_made(session_id, pieces, by_whom, meta_every)
 
     @write_verb
     def withdraw_summary(
-        self, session_id: str, *, version: int, reason: str | None = None
+        self, session_id: str, *, version: int, **by: Unpack[Deed]
     ) -> None:
         """
         Use a summary no longer, nor what was made of it; its turns can be done anew.
@@ -151,7 +161,7 @@ class SummarizingStore(ReplayingStore):
         Args:
             session_id: The session.
             version: Of the summary.
-            reason: Why.
+            by: See `Deed`.
 
         Raises:
             UnknownSessionError: If there is no such session.
@@ -161,7 +171,7 @@ class SummarizingStore(ReplayingStore):
         if version not in self._used(session_id, None):
             raise InvalidValueError("version", version, "a summary that is in use")
         event = SummaryWithdrawn(summary_version=version)
-        self._append_summary(session_id, event, reason, action="withdraw_summary")
+        self._append_summary(session_id, event, by, action="withdraw_summary")
 
     @verb
     def get_summaries(
@@ -183,6 +193,16 @@ class SummarizingStore(ReplayingStore):
         used = self._used(session_id, position)
         ordered = sorted(used.values(), key=lambda each: (each.level, each.first_turn))
         return tuple(ordered)
+
+    def _all_made(
+        self, session_id: str, pieces: Sequence[_Piece], how: _How, meta_every: int
+    ) -> tuple[Summary, ...]:
+        """Summarise *pieces*, then summaries, level by level, as long as that is due."""
+        made = [self._made(session_id, each, how) for each in pieces]
+        by_count = replace(how, trigger=SummaryTrigger.COUNT)
+        while piece := _next_level(self._used(session_id, None), meta_every):
+            made.append(self._made(session_id, piece, by_count))
+        return tuple(made)
 
     def _not_summarised(self, session_id: str, keep: int) -> list[Turn]:
         """Return the turns that no summary covers, but for the last ones."""
@@ -227,19 +247,14 @@ class SummarizingStore(ReplayingStore):
         used = summaries_in_use(told)
         return {version: _summary(events[version]) for version in used}
 
-    def _made(
-        self,
-        session_id: str,
-        piece: _Piece,
-        trigger: SummaryTrigger,
-        summarizer: Summarizer | None,
-    ) -> Summary:
-        maker: Summarizer = summarizer or Extractive()
+    def _made(self, session_id: str, piece: _Piece, how: _How) -> Summary:
+        assert how.trigger is not None, "what is summarised is due"
+        maker: Summarizer = how.maker or Extractive()
         must_keep = essentials(piece.lines)
         refused = None
         try:
             text = maker.summarize(piece.lines, must_keep)
-            if summarizer is not None:
+            if how.maker is not None:
                 refused = problem_with(text, piece.lines, must_keep)
         except SummarizerUnavailableError as error:
             text, refused = "", error.problem
@@ -252,17 +267,17 @@ class SummarizingStore(ReplayingStore):
             last_turn=piece.last_turn,
             sources=piece.sources,
             maker=maker.name,
-            trigger=trigger,
+            trigger=how.trigger,
             summary=text,
         )
-        added = self._append_summary(session_id, event, None, action="summarize")
+        added = self._append_summary(session_id, event, how.by, action="summarize")
         return _summary(added, refused)
 
     def _append_summary(
         self,
         session_id: str,
         event: SummaryMade | SummaryWithdrawn,
-        reason: str | None,
+        by: Deed,
         *,
         action: str,
     ) -> RecordedEvent:
@@ -273,7 +288,7 @@ class SummarizingStore(ReplayingStore):
         committed = self._ledger.transact(
             Request(
                 action=action,
-                origin=inputs.origin({"reason": reason, "session_id": session_id}),
+                origin=inputs.origin({**by, "session_id": session_id}),
                 scope=None,
                 fact_id=None,
                 body={},

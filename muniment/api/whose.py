@@ -7,7 +7,7 @@ from muniment.api import inputs
 from muniment.api.answers import RollbackPlan
 from muniment.api.proposals import Proposals
 from muniment.api.searching import scopes_of
-from muniment.domain.access import Named, Verb
+from muniment.domain.acts import Named, Verb
 from muniment.domain.scope import Scope
 from muniment.errors import (
     InvalidValueError,

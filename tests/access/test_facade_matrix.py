@@ -9,8 +9,9 @@ import pytest
 from muniment import MemoryStore, Scope, Settings
 from muniment.api.proposals import Proposals
 from muniment.domain.access import LEDGER as LEDGER_PLACE
-from muniment.domain.access import RIGHTS, VERBS, Act, Role
+from muniment.domain.access import RIGHTS, Role
 from muniment.domain.access_events import ProposalMade, Proposed
+from muniment.domain.acts import VERBS, Act
 from muniment.errors import (
     AccessDeniedError,
     MunimentError,

@@ -8,7 +8,8 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from muniment import MemoryStore, Principal, Scope, Settings
-from muniment.domain.access import Act, Kind, right_to
+from muniment.domain.access import Kind, right_to
+from muniment.domain.acts import Act
 from muniment.errors import InvalidInput, OutOfReachError
 
 

@@ -10,6 +10,12 @@ import pytest
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
 
 SAYS = {
+    "badcase.py": [
+        "3 answers, 3 receipts",
+        "3 of 3 reproduced, byte for byte",
+        "all as they were said: True",
+        "today it begins: Well,",
+    ],
     "poisoned_memory.py": [
         "the agent answers: Refunds go to account 9900-1138",
         "the plan: 2 facts, 0 conflicts",
@@ -17,7 +23,7 @@ SAYS = {
         "what it knew then is unchanged: True",
         "after undo: Refunds go to account 9900-1138",
         "after redo: Refunds go to the card ending in 4417",
-    ]
+    ],
 }
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from muniment import MemoryStore, Scope
+from muniment import MemoryStore, Principal, Scope
 from muniment.api.receipting import Handed, ReceiptBook, search_receipt
+from muniment.domain.access import Kind
 from muniment.errors import LedgerBusyError
 from muniment.ledger.tally import SUFFIX, Tally
 from tests.forgetting.traces import traces
@@ -74,6 +75,17 @@ def test_who_looks_into_the_past_or_says_so_leaves_no_receipt(backend: Backend) 
         with backend.open(embedder="none", receipts=False) as store:
             store.search("tea", user_id="ann")
             assert store.get_receipts(user_id="ann") == ()
+
+
+def test_an_agent_cannot_search_without_a_trace(backend: Backend) -> None:
+    with backend.open(embedder="none") as store:
+        store.remember("likes tea", user_id="ann")
+        agent = Principal(id="waiter", kind=Kind.AGENT, user_id="ann")
+
+        store.acting_as(agent).search("tea", user_id="ann", receipt=False, agent="cook")
+
+        (receipt,) = store.get_receipts(user_id="ann")
+        assert receipt.agent == "waiter"
 
 
 def test_a_recall_of_several_memories_leaves_one_receipt_with_the_first(

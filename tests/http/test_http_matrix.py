@@ -9,7 +9,7 @@ import pytest
 from muniment import MemoryStore, RollbackPlan, Scope, Settings
 from muniment.api.operations import OPERATIONS
 from muniment.client import Client, ServedPlan
-from muniment.domain.access import VERBS
+from muniment.domain.acts import VERBS
 from muniment.errors import (
     AccessDeniedError,
     Corruption,

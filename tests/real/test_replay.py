@@ -1,0 +1,31 @@
+"""Answers over a real conversation are reproduced, byte for byte, once all has changed."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.real.locomo import CONVERSATIONS, FOLDER
+
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "badcase.py"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not CONVERSATIONS.exists(), reason=f"needs {FOLDER}")
+def test_each_answer_over_a_real_conversation_is_reproduced(tmp_path: Path) -> None:
+    ended = subprocess.run(
+        [sys.executable, EXAMPLE, CONVERSATIONS],
+        cwd=tmp_path,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+        timeout=120,
+    )
+
+    assert (ended.returncode, ended.stderr) == (0, "")
+    lines = ended.stdout.splitlines()
+    assert "25 answers, 25 receipts" in lines
+    assert "25 of 25 reproduced, byte for byte" in lines
+    assert "all as they were said: True" in lines
