@@ -56,6 +56,10 @@ class Point:
         return self.asked_at if recorded_at == BEGINNING else recorded_at
 
 
+latest: Final[ContextVar[Point | None]] = ContextVar("latest", default=None)
+"""Where the last answer in this context was read, for an edge that says so beside it."""
+
+
 class Lookup:
     """
     Finds what was believed at a point.
@@ -78,7 +82,9 @@ class Lookup:
         present = self.ledger.present()
         about = present.now if valid_at is None else valid_at
         as_of = AsOf(recorded_at=present.head.recorded_at, valid_at=about)
-        return Point(as_of=as_of, asked_at=present.now, position=present.head.position)
+        point = Point(as_of=as_of, asked_at=present.now, position=present.head.position)
+        latest.set(point)
+        return point
 
     def nothing_done(self) -> Receipt:
         """Return the receipt of a write that had nothing to do."""
@@ -100,7 +106,9 @@ class Lookup:
         head = self.ledger.resolve(recorded_at)
         about = recorded_at if valid_at is None else valid_at
         as_of = AsOf(recorded_at=head.recorded_at, valid_at=about)
-        return Point(as_of=as_of, asked_at=recorded_at, position=head.position)
+        point = Point(as_of=as_of, asked_at=recorded_at, position=head.position)
+        latest.set(point)
+        return point
 
     def span(self, start: Instant, end: Instant | None) -> tuple[int, int]:
         """

@@ -224,6 +224,32 @@ def test_an_etag_is_what_if_match_takes(raw: httpx.Client) -> None:
     assert (first.status_code, second.status_code, wrong.status_code) == (200, 412, 422)
 
 
+def test_a_read_says_where_it_was_read_and_says_the_same_when_asked_as_of_that(
+    raw: httpx.Client,
+) -> None:
+    body = {"scope": "user:u-raw", "content": "reads itself again"}
+    fact_id = raw.post("/v1/facts", json=body).json()["fact_id"]
+    first = raw.get(f"/v1/facts/{fact_id}")
+    raw.post(f"/v1/facts/{fact_id}/update", json={"content": "something else"})
+    point = {
+        "as_of": first.headers["Muniment-Recorded-At"],
+        "valid_at": first.headers["Muniment-Valid-At"],
+    }
+
+    again = raw.get(f"/v1/facts/{fact_id}", params=point)
+    later = raw.get(f"/v1/facts/{fact_id}")
+    history = raw.get(f"/v1/facts/{fact_id}/history")
+    listed = raw.get("/v1/facts", params={"scope": "user:u-raw"})
+
+    assert again.json() == first.json() != later.json()
+    assert again.headers["Muniment-Position"] == first.headers["Muniment-Position"]
+    for each in (later, history, listed):
+        assert int(each.headers["Muniment-Position"]) > int(
+            first.headers["Muniment-Position"]
+        )
+    assert listed.json()["recorded_at"] == listed.headers["Muniment-Recorded-At"]
+
+
 def test_a_list_comes_in_parts_whose_cursors_belong_to_it(
     store: MemoryStore, url: str
 ) -> None:
