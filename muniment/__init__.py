@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from muniment.api.custody import Hold, Verification
     from muniment.api.explaining import Check, Diagnosis
     from muniment.api.found import LegRank, SearchHit, SearchHits
+    from muniment.api.proposals import Proposal, ProposalState
     from muniment.api.receipts import RecallReceipt, ServedFact
     from muniment.api.replaying import Badcase
     from muniment.api.retaining import Retirement
@@ -79,6 +80,8 @@ else:
         "MemoryStore": "muniment.api.store",
         "MunimentError": "muniment.errors",
         "Principal": "muniment.domain.access",
+        "Proposal": "muniment.api.proposals",
+        "ProposalState": "muniment.api.proposals",
         "Progress": "muniment.projections.progress",
         "RecallReceipt": "muniment.api.receipts",
         "RetentionRule": "muniment.domain.policy",
@@ -141,6 +144,8 @@ __all__ = [
     "PlannedConflict",
     "Principal",
     "Progress",
+    "Proposal",
+    "ProposalState",
     "RecallReceipt",
     "Receipt",
     "RetentionRule",

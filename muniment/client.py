@@ -116,7 +116,7 @@ class Client:
         """Let go of connections."""
         self._http.close()
 
-    def _called(self, operation: Operation, *args: object, **given_: object) -> Any:  # noqa: ANN401
+    def _called(self, operation: Operation, /, *args: object, **given_: object) -> Any:  # noqa: ANN401
         given = _named(operation, args, given_)
         path = operation.path
         for name in [each[1:-1] for each in path.split("/") if each[:1] == "{"]:
@@ -156,9 +156,7 @@ def _named(
     given: dict[str, Any] = {
         name: each for name, each in fields.items() if each is not None
     }
-    if args:
-        first = _FIRST[operation.verb]
-        given[first] = args[0]
+    given |= dict(zip(_NAMES.get(operation.verb, ()), args, strict=False))
     if "user_id" in given and not isinstance(given.get("principal"), Mapping):
         given["scope"] = Scope.user(given.pop("user_id"))
     for sent, argument in operation.renamed.items():
@@ -205,14 +203,9 @@ def _error(body: Any) -> MunimentError:  # noqa: ANN401 - JSON
 
 _BY_STATUS: Final = {400: errors.InvalidInput, 404: errors.NotFound, 500: errors.Corruption}
 
-_FIRST: Final = {
-    verb: next(
-        name
-        for name in inspect.signature(getattr(MemoryStore, verb)).parameters
-        if name != "self"
-    )
+_NAMES: Final = {
+    verb: [each for each in inspect.signature(method).parameters if each != "self"]
     for verb in _BY_VERB
-    if callable(getattr(MemoryStore, verb, None))
-    and len(inspect.signature(getattr(MemoryStore, verb)).parameters) > 1
+    if callable(method := getattr(MemoryStore, verb, None))
 }
-"""By verb, the name of its one positional argument."""
+"""By verb, the names of its arguments, those that may come by their place first."""

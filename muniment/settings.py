@@ -55,6 +55,9 @@ class Settings(BaseSettings):
         half_life_days: After so many days a belief counts half as recent.
         half_lives: The same by category.
         synonyms: By word, other words that mean it.
+        approve_above: A rollback, an erasure or the release of a hold by a principal that
+            is about more facts than this waits for another's approval; never if left out.
+        approvals_needed: How many others have to agree to a proposal.
         receipts: Whether each recall of the present leaves a receipt.
         receipt_window: Seconds a receipt may wait for others, to be recorded together;
             what a killed process can lose.
@@ -111,6 +114,8 @@ class Settings(BaseSettings):
     half_life_days: float = Field(default=180.0, gt=0)
     half_lives: dict[str, PositiveFloat] = {}
     synonyms: dict[str, list[str]] = {}
+    approve_above: int | None = Field(default=None, ge=0)
+    approvals_needed: int = Field(default=1, ge=1, le=10)
     receipts: bool = True
     receipt_window: float = Field(default=0.05, ge=0, le=60)
     receipt_queue: int = Field(default=4096, ge=1, le=1_000_000)

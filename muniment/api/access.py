@@ -9,17 +9,19 @@ is answered: where it cannot be recorded there is no answer.
 import functools
 import inspect
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from muniment.api import inputs
 from muniment.api.accesses import AccessLog, AccessRecords, Look
-from muniment.api.answers import Fact, RollbackPlan
-from muniment.api.custody import CustodialStore
+from muniment.api.answers import Fact
+from muniment.api.approvals import WATCHED, settle
+from muniment.api.lookup import withheld
 from muniment.api.searching import scopes_of
-from muniment.api.sensitivity import is_careful, unrestricted
-from muniment.api.turns import named_turn
+from muniment.api.sensitivity import is_careful, is_restricted, unrestricted
+from muniment.api.verbs import fields_of
+from muniment.api.whose import refuse_unseen, whose
 from muniment.domain.access import (
     Grant,
     Kind,
@@ -30,7 +32,7 @@ from muniment.domain.access import (
     checked_reason,
     right_to,
 )
-from muniment.domain.acts import VERBS, Named, Verb
+from muniment.domain.acts import VERBS
 from muniment.domain.events import HoldPlaced
 from muniment.domain.scope import Scope
 from muniment.errors import (
@@ -40,12 +42,8 @@ from muniment.errors import (
     InvalidValueError,
     OutOfReachError,
     UnguardedVerbError,
-    UnknownFactError,
-    UnknownSessionError,
-    UnknownTransactionError,
-    UnknownTurnError,
 )
-from muniment.ledger.records import FACT, SUBJECT
+from muniment.ledger.records import SUBJECT
 
 
 class ActingStore:
@@ -70,7 +68,11 @@ class ActingStore:
     __slots__ = ("_store", "_verbs", "principal")
 
     def __init__(
-        self, store: CustodialStore, principal: Principal, *, verbs: Sequence[str] | None
+        self,
+        store: Any,  # noqa: ANN401 - the whole facade, whose lower parts import this
+        principal: Principal,
+        *,
+        verbs: Sequence[str] | None,
     ) -> None:
         if not isinstance(principal, Principal):
             raise InvalidValueError("principal", principal, "a Principal")
@@ -102,7 +104,7 @@ class ActingStore:
         return f"<ActingStore for {self.principal.id!r} on {self._store!r}>"
 
     def _called(
-        self, name: str, method: Callable[..., object], *args: object, **fields: object
+        self, name: str, method: Callable[..., object], /, *args: object, **fields: object
     ) -> object:
         if self._verbs is not None and name not in self._verbs:
             raise AccessDeniedError(
@@ -111,17 +113,20 @@ class ActingStore:
         if fields.get("scopes") is not None:
             # Read once: what is asked about is what was looked at here.
             fields["scopes"] = scopes_of(None, None, fields["scopes"])  # type: ignore[arg-type]
-        if name == "search" and self.principal.kind is Kind.AGENT:
+        if self.principal.kind is Kind.AGENT and name in ("build_context", "search"):
             # An agent cannot choose to leave no trace of itself.
             fields |= {"receipt": True, "agent": self.principal.id}
         arguments = _by_name(method, args, fields)
         rights = [
             (scope, self._right(name, arguments, scope))
-            for scope in self._whose(VERBS[name], arguments)
+            for scope in whose(self._store, VERBS[name], arguments)
         ]
         if VERBS[name].writes:
             self._check_write(name, arguments, rights)
-            signed = self._signed(name, fields, rights[0][1])
+            if name in WATCHED:
+                settle(self._store, self.principal, name, arguments, rights[0])  # type: ignore[arg-type]
+            signed = self._signed(name, fields, rights[0][1], known=_known(method))
+            signed.pop("approval", None)
             answer = method(*args, **signed)
             # What somebody has just said is not kept from them; what was there is.
             is_own = isinstance(answer, Fact) or not is_careful(rights)
@@ -142,12 +147,43 @@ class ActingStore:
             for scope, right in rights
             if right.grant is not Grant.FREE
         ]
-        answer = answered()
         if is_careful(rights):
-            answer = unrestricted(answer)
+            answer = self._answered_in_part(name, answered, rights)
+        else:
+            answer = answered()
         for look in looks:
             AccessRecords(self._store._ledger).record(look, answer)  # noqa: SLF001
         return self._in_time(answer, rights) if name == "access_log" else answer
+
+    def _answered_in_part(
+        self,
+        name: str,
+        answered: Callable[[], object],
+        rights: Sequence[tuple[Scope | None, Right]],
+    ) -> object:
+        """Return an answer to somebody who does not see what is restricted."""
+        if name != "build_context":
+            return unrestricted(answered())
+        # A text cannot be without a fact once it is written: it is left out before.
+        token = withheld.set(frozenset(self._restricted(scope for scope, _ in rights)))
+        try:
+            answer = answered()
+        finally:
+            withheld.reset(token)
+        if unrestricted(answer) != answer:
+            raise AccessDeniedError(self.principal.id, name, "what was restricted then")
+        return answer
+
+    def _restricted(self, scopes: Iterable[Scope | None]) -> Iterator[str]:
+        """Yield the facts that are restricted now."""
+        for scope in scopes:
+            cursor = None
+            while True:
+                page = self._store.get_all(scope=scope, limit=1_000, cursor=cursor)
+                yield from (each.fact_id for each in page if is_restricted(each))
+                cursor = page.next_cursor
+                if cursor is None:
+                    break
 
     def _right(
         self, name: str, arguments: Mapping[str, object], scope: Scope | None
@@ -160,7 +196,7 @@ class ActingStore:
             return right
         if scope is None or can_see(self.principal, scope):
             raise AccessDeniedError(self.principal.id, name, _named(scope))
-        _refuse_unseen(VERBS[name], arguments)
+        refuse_unseen(VERBS[name], arguments)
         raise OutOfReachError(self.principal.id, str(scope))
 
     def _look(
@@ -200,7 +236,12 @@ class ActingStore:
             raise AccessDeniedError(self.principal.id, name, whose)
 
     def _signed(
-        self, name: str, fields: Mapping[str, object], right: Right
+        self,
+        name: str,
+        fields: Mapping[str, object],
+        right: Right,
+        *,
+        known: frozenset[str],
     ) -> dict[str, object]:
         """Return the fields of a write with who does it, which no argument says."""
         signed, who = dict(fields), self.principal
@@ -208,83 +249,17 @@ class ActingStore:
         for each in (field, "issued_by"):
             if signed.pop(each, None) not in (None, who.id):
                 raise ImpersonationError(who.id, each, fields[each])
-        signed[field] = who.id
-        if field == "actor" and right.standing in who.roles:
+        if field in known:
+            signed[field] = who.id
+        if field == "actor" and "trigger" in known and right.standing in who.roles:
             signed.setdefault("trigger", right.standing)
-        if who.kind is Kind.AGENT and name in ("remember", "update", "correct"):
+        if who.kind is Kind.AGENT and "source" in known and field == "actor":
             signed.setdefault("source", f"agent:{who.id}")
         if signed.get("idempotency_key") is not None:
             # One principal never meets, nor learns of, the keys of another.
             own = f"{len(who.id)}:{who.id}:{signed['idempotency_key']}"
             signed["idempotency_key"] = own
         return signed
-
-    def _whose(self, verb: Verb, arguments: Mapping[str, Any]) -> Sequence[Scope | None]:
-        """Return whose memory a call is about."""
-        user_id, scope = arguments.get("user_id"), arguments.get("scope")
-        is_named = user_id is not None or scope is not None
-        match verb.named:
-            case Named.NOTHING:
-                return [None]
-            case Named.SCOPE_OR_ALL if not is_named:
-                return [None]
-            case Named.FACT:
-                return [self._of_fact(arguments.get("fact_id"))]
-            case Named.FACT_OR_SCOPE if arguments.get("fact_id") is not None:
-                found = self._of_fact(arguments["fact_id"])
-                return [found, inputs.scope_of(user_id, scope)] if is_named else [found]
-            case Named.SESSION | Named.TURN:
-                return [self._of_talk(verb, arguments)]
-            case Named.TRANSACTION:
-                return [self._of_transaction(arguments.get("tx_id"))]
-            case Named.PLAN:
-                plan = arguments.get("plan")
-                if not isinstance(plan, RollbackPlan):
-                    raise InvalidValueError("plan", plan, "a plan from plan_rollback")
-                return [plan.scope]
-            case Named.SCOPES if arguments.get("scopes") is not None:
-                return scopes_of(user_id, scope, arguments["scopes"])
-            case _:
-                return [inputs.scope_of(user_id, scope)]
-
-    def _of_fact(self, fact_id: object) -> Scope:
-        named = inputs.name("fact_id", fact_id)
-        ledger = self._store._ledger  # noqa: SLF001 - as above
-        stamped = ledger.recorder.read_stream(FACT + named)
-        subject = ledger.vault.subject(stamped[0].sealed.subject_ref) if stamped else None
-        if subject is None:
-            raise UnknownFactError(named)
-        return subject.scope
-
-    def _of_session(self, session_id: object) -> Scope:
-        named = inputs.name("session_id", session_id)
-        row = self._store._conversation.session(named)  # noqa: SLF001 - as above
-        vault = self._store._ledger.vault  # noqa: SLF001 - as above
-        subject = vault.subject(row.subject_ref) if row else None
-        if subject is None:
-            raise UnknownSessionError(named)
-        return subject.scope
-
-    def _of_talk(self, verb: Verb, arguments: Mapping[str, Any]) -> Scope:
-        if verb.named is Named.SESSION:
-            return self._of_session(arguments.get("session_id"))
-        name = inputs.name("turn_id", arguments.get("turn_id"))
-        named = named_turn(name)
-        if named is None:
-            raise UnknownTurnError(name)
-        try:
-            return self._of_session(named[0])
-        except UnknownSessionError:
-            raise UnknownTurnError(name) from None
-
-    def _of_transaction(self, tx_id: object) -> Scope | None:
-        number = inputs.count("tx_id", tx_id, least=1, most=2**62)
-        ledger = self._store._ledger  # noqa: SLF001 - as above
-        row = ledger.recorder.transaction(number)
-        subject = ledger.vault.subject(row.subject_ref) if row else None
-        if subject is None:
-            raise UnknownTransactionError(number)
-        return subject.scope
 
     def _in_time(
         self, answer: object, rights: Sequence[tuple[Scope | None, Right]]
@@ -321,31 +296,23 @@ _INQUIRY = ("reason", "matter", "break_glass")
 """What a reading verb of an acting store takes, and that of the store does not."""
 
 
+def _known(method: Callable[..., object]) -> frozenset[str]:
+    """Return the names of what a verb takes."""
+    return _known_of(getattr(method, "__func__", method))
+
+
+@functools.cache
+def _known_of(function: Callable[..., object]) -> frozenset[str]:
+    return frozenset(fields_of(function))
+
+
 def _by_name(
     method: Callable[..., object], args: Sequence[object], fields: Mapping[str, object]
 ) -> dict[str, object]:
-    """Return what a verb was called with, its one positional argument by its name."""
+    """Return what a verb was called with, what came by its place by its name, too."""
     if not args:
         return dict(fields)
-    if len(args) > 1:
-        raise TypeError(f"{method.__name__} takes one positional argument, not {len(args)}")
-    first = next(iter(inspect.signature(method).parameters))
-    return {first: args[0], **fields}
-
-
-def _refuse_unseen(verb: Verb, arguments: Mapping[str, Any]) -> None:
-    """Answer as if what was named by an id were not there at all."""
-    match verb.named:
-        case Named.FACT | Named.FACT_OR_SCOPE if arguments.get("fact_id") is not None:
-            raise UnknownFactError(str(arguments["fact_id"]))
-        case Named.SESSION:
-            raise UnknownSessionError(str(arguments["session_id"]))
-        case Named.TURN:
-            raise UnknownTurnError(str(arguments["turn_id"]))
-        case Named.TRANSACTION:
-            raise UnknownTransactionError(arguments.get("tx_id"))
-        case _:
-            pass
+    return {**dict(zip(inspect.signature(method).parameters, args, strict=False)), **fields}
 
 
 def _named(scope: Scope | None) -> str:

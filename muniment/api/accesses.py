@@ -10,7 +10,7 @@ from typing import Any
 from muniment.api.answers import Fact, FactVersion
 from muniment.api.shapes import shaped
 from muniment.domain.access import Grant, Principal, Right
-from muniment.domain.events import (
+from muniment.domain.access_events import (
     AccessRecorded,
     GlassBroken,
     GlassReviewed,
@@ -261,7 +261,7 @@ class AccessRecords:
 
     def _query(self, look: Look, *, known: bool) -> Mapping[str, Json]:
         asked = {
-            name: _plain(value)
+            name: plain(value)
             for name, value in look.arguments.items()
             if value is not None and name not in ("user_id", "scope")
         }
@@ -309,11 +309,11 @@ _GLASS_MAX = 10_000
 _QUERY_TEXT_MAX = 4_096
 
 
-def _plain(value: object) -> Json:
+def plain(value: object) -> Json:
     """Return one field of a question as JSON, long texts by their digest."""
     if isinstance(value, str) and len(value) > _QUERY_TEXT_MAX:
         return f"sha256:{hashlib.sha256(value.encode(errors='replace')).hexdigest()}"
-    return shaped(value)
+    return type(value).__name__ if callable(value) else shaped(value)
 
 
 def _shown(answer: object) -> Iterator[tuple[str, int]]:

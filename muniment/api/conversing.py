@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Unpack
 
 from muniment.api import inputs, showing
-from muniment.api.accountable import AccountableStore
 from muniment.api.answers import FactVersion, Receipt
 from muniment.api.fields import By, KeyedDeed, NewTurn
+from muniment.api.sharing import SharingStore
 from muniment.api.talking import Talker, turns_added
 from muniment.api.transacting import receipt
 from muniment.api.turns import Session, Turn
@@ -24,7 +24,7 @@ TURNS_MAX = 10_000
 """Most turns kept in one transaction, and the highest limit of what is given back."""
 
 
-class ConversingStore(AccountableStore):
+class ConversingStore(SharingStore):
     """A store that keeps what was said, beside what is remembered of it."""
 
     @write_verb

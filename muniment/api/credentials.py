@@ -11,8 +11,9 @@ from itertools import groupby
 from typing import Final
 
 from muniment.domain.access import Kind, Principal, Role
+from muniment.domain.access_events import ApiKeyIssued, ApiKeyRevoked, KeyHolder
 from muniment.domain.acts import VERBS
-from muniment.domain.events import ApiKeyIssued, ApiKeyRevoked, Event, KeyHolder
+from muniment.domain.events import Event
 from muniment.domain.time import Instant
 from muniment.errors import (
     ForeignTenantError,

@@ -6,7 +6,9 @@ What every reading verb does: resolve its times to one position once, and read a
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextvars import ContextVar
 from dataclasses import dataclass
+from typing import Final
 
 from muniment.api import showing
 from muniment.api.answers import DiffEntry, Fact, FactVersion, MemoryDiff, Receipt
@@ -26,6 +28,10 @@ from muniment.projections.beliefs import (
     LastUse,
     Timeline,
 )
+
+
+withheld: Final[ContextVar[frozenset[str]]] = ContextVar("withheld", default=frozenset())
+"""Facts that whoever asks may not see, where an answer cannot be without them later."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +56,10 @@ class Point:
         return self.asked_at if recorded_at == BEGINNING else recorded_at
 
 
+latest: Final[ContextVar[Point | None]] = ContextVar("latest", default=None)
+"""Where the last answer in this context was read, for an edge that says so beside it."""
+
+
 class Lookup:
     """
     Finds what was believed at a point.
@@ -72,7 +82,9 @@ class Lookup:
         present = self.ledger.present()
         about = present.now if valid_at is None else valid_at
         as_of = AsOf(recorded_at=present.head.recorded_at, valid_at=about)
-        return Point(as_of=as_of, asked_at=present.now, position=present.head.position)
+        point = Point(as_of=as_of, asked_at=present.now, position=present.head.position)
+        latest.set(point)
+        return point
 
     def nothing_done(self) -> Receipt:
         """Return the receipt of a write that had nothing to do."""
@@ -94,7 +106,9 @@ class Lookup:
         head = self.ledger.resolve(recorded_at)
         about = recorded_at if valid_at is None else valid_at
         as_of = AsOf(recorded_at=head.recorded_at, valid_at=about)
-        return Point(as_of=as_of, asked_at=recorded_at, position=head.position)
+        point = Point(as_of=as_of, asked_at=recorded_at, position=head.position)
+        latest.set(point)
+        return point
 
     def span(self, start: Instant, end: Instant | None) -> tuple[int, int]:
         """
@@ -179,7 +193,7 @@ class Lookup:
         states = [(each, self.ledger.subject_state(each)) for each in subjects]
         used = [(each, state) for each, state in states if not state.erasure_deferred]
         hidden = frozenset(fact_id for _, state in used for fact_id in state.deferred)
-        return [each for each, _ in used], hidden
+        return [each for each, _ in used], hidden | withheld.get()
 
     def is_restricted(self, fact: Fact) -> bool:
         """Whether a fact is stored and not used: a hold keeps it from being erased."""

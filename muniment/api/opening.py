@@ -167,7 +167,7 @@ def _open(
     ledger = Ledger(recorder, vault, timeline, settings.ledger, conversation)
     timeline.bind(ledger.mapper)
     sign_every(ledger, settings.tree_head_every)
-    recall = open_recall(settings, ledger, timeline)
+    recall = open_recall(settings, ledger, timeline, conversation)
     place = _shown(settings.database_url)
     directory, name = _tally_place(settings), f"{vault.vault_id}-{settings.ledger}"
     tell_what_was_lost(ledger, directory, name)
@@ -191,7 +191,7 @@ def _in_memory(settings: Settings, clock: ClockSource | None) -> OpenLedger:
     timeline.bind(ledger.mapper)
     sign_every(ledger, settings.tree_head_every)
     removed = weakref.finalize(ledger, shutil.rmtree, place, ignore_errors=True)
-    recall = open_recall(settings, ledger, timeline)
+    recall = open_recall(settings, ledger, timeline, conversation)
     tally = Tally(None, settings.ledger)
     archive = settings.archive_url or str(place / ARCHIVE_DIRECTORY)
     recorder.cold = ColdArchive(recorder, archive)

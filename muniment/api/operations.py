@@ -6,15 +6,17 @@ The server makes its routes and its OpenAPI document of it, the client its reque
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from muniment.api.accesses import AccessLog, EmergencyAccess
 from muniment.api.answers import (
     BlameEntry,
     Fact,
     FactHistory,
+    FactVersion,
     MemoryDiff,
     MemorySnapshot,
     ModifiedFact,
@@ -22,136 +24,40 @@ from muniment.api.answers import (
     Receipt,
     RollbackPlan,
 )
+from muniment.api.approvals import WATCHED
 from muniment.api.certificates import ErasureCertificate, ErasurePlan
+from muniment.api.contexts import Context
 from muniment.api.credentials import ApiKey, IssuedKey
 from muniment.api.custody import Hold, Verification
+from muniment.api.explaining import Diagnosis
 from muniment.api.found import SearchHits
+from muniment.api.proposals import Proposal
+from muniment.api.receipts import RecallReceipt
+from muniment.api.request_fields import (
+    BY,
+    CONTEXT,
+    NARROWING,
+    ONE_OF_THREE,
+    REVISION,
+    STATED,
+    TURN,
+    Count,
+    Fields,
+    OnConflict,
+    PrincipalBody,
+    RuleBody,
+    Text,
+    Time,
+    Version,
+    Whose,
+)
 from muniment.api.retaining import Retirement
-from muniment.api.rollbacks import Cause
+from muniment.api.summarizing import Summary
+from muniment.api.turns import Session, Turn
 from muniment.domain.access import Principal
-from muniment.domain.policy import RetentionRule
 from muniment.ledger.attesting import InclusionProof
 from muniment.projections.progress import Progress
 from muniment.projections.reconcile import Difference
-
-
-Text = str
-Time = Annotated[
-    str,
-    Field(
-        json_schema_extra={"format": "date-time"},
-        examples=["2026-03-25T10:30:00.000000+08:00"],
-    ),
-]
-Whose = Annotated[
-    str,
-    Field(
-        description="user:ID, team:ID or org",
-        pattern=r"^(user:[\s\S]+|team:[\s\S]+|org)$",
-        examples=["user:u-123"],
-    ),
-]
-Share = Annotated[float, Field(ge=0, le=1)]
-Count = Annotated[int, Field(ge=1, le=1_000)]
-Version = Annotated[int, Field(ge=0, le=2**31)]
-OnConflict = Literal["abort", "skip", "force"]
-
-
-class _Body(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class PrincipalBody(_Body):
-    """Whom a key stands for."""
-
-    id: Text
-    kind: Literal["person", "agent", "service"] = "person"
-    tenant: Text | None = None
-    roles: list[Text] = []
-    memberships: list[Text] = []
-    user_id: Text | None = None
-
-    def argument(self) -> Principal:
-        """Return it as the store takes it."""
-        fields: dict[str, Any] = self.model_dump()
-        return Principal(**fields)
-
-
-class CauseBody(_Body):
-    """What wrote what is taken back."""
-
-    session_id: Text | None = None
-    source: Text | None = None
-    actor: Text | None = None
-    trigger: Text | None = None
-    since: Time | None = None
-    until: Time | None = None
-
-    def argument(self) -> Cause:
-        """Return it as the store takes it."""
-        return Cause(**self.model_dump())
-
-
-class RuleBody(_Body):
-    """When facts of a category are retired."""
-
-    category: Text | None = None
-    older_than_us: int | None = None
-    unused_for_us: int | None = None
-    importance_below: Share | None = None
-
-    def argument(self) -> RetentionRule:
-        """Return it as the store takes it."""
-        return RetentionRule(**self.model_dump())
-
-
-Fields = Mapping[str, Any]
-
-BY: Final[Fields] = {
-    "reason": Text,
-    "trigger": Text,
-    "session_id": Text,
-    "source_turns": list[Text],
-}
-_STATED: Final[Fields] = {
-    "category": Text,
-    "attribute": Text,
-    "valid_from": Time,
-    "valid_to": Time,
-    "source": Text,
-    "status": Text,
-    "confidence": Share,
-    "importance": Share,
-    "core": bool,
-    "entities": list[Text],
-    "metadata": dict[str, Any],
-    "expires_at": Time,
-}
-_REVISION: Final[Fields] = {"content": Text, **_STATED, **BY}
-_NARROWING: Final[Fields] = {
-    "scope": Whose,
-    "scopes": list[Whose],
-    "limit": Count,
-    "as_of": Time,
-    "valid_at": Time,
-    "min_confidence": Share,
-    "explain": bool,
-    "category": list[Text],
-    "attribute": list[Text],
-    "source": list[Text],
-    "status": list[Text],
-    "since": Time,
-    "until": Time,
-    "recent_turns": list[Text],
-    "min_position": Annotated[int, Field(ge=0, le=2**62)],
-}
-_ONE_OF_THREE: Final[Fields] = {
-    "fact_id": Text,
-    "to_version": Version,
-    "scope": Whose,
-    "to": Time,
-    "where": CauseBody,
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -205,16 +111,21 @@ def _write(
     answer: Any = Receipt,  # noqa: ANN401 - a type, or an alias of one
     **fields: Any,  # noqa: ANN401 - those of `Operation`
 ) -> Operation:
-    fields["taken"] = {**fields.get("taken", {}), **BY}
+    fields["taken"] = {**fields.get("taken", {}), **fields.pop("by", BY)}
+    if verb in WATCHED:
+        fields["taken"]["approval"] = Text
     for name in fields.get("needed", {}):
         fields["taken"].pop(name, None)
+    keyed = fields.pop("keyed", True)
     return Operation(
-        verb=verb, method="POST", path=path, answer=answer, keyed=True, **fields
+        verb=verb, method="POST", path=path, answer=answer, keyed=keyed, **fields
     )
 
 
 _OF: Final[Fields] = {"scope": Whose}
 _FACT: Final = "/facts/{fact_id}"
+_SESSION: Final = "/sessions/{session_id}"
+_WHY: Final[Fields] = {"reason": Text}
 
 OPERATIONS: Final = (
     _read("whoami", "/whoami", Principal),
@@ -257,13 +168,13 @@ OPERATIONS: Final = (
         taken={"as_of": Time, "valid_at": Time},
     ),
     # What is looked for is no part of a URL: those are written down on the way.
-    _ask("search", "/search", SearchHits, needed={"query": Text}, taken=_NARROWING),
+    _ask("search", "/search", SearchHits, needed={"query": Text}, taken=NARROWING),
     _write(
         "remember",
         "/facts",
         Fact,
         needed={**_OF, "content": Text},
-        taken=_STATED,
+        taken=STATED,
         status=201,
     ),
     _write(
@@ -272,8 +183,8 @@ OPERATIONS: Final = (
         needed={**_OF, "items": list[Text | dict[str, Any]]},
         status=201,
     ),
-    _write("update", f"{_FACT}/update", Fact, taken=_REVISION, if_match=True),
-    _write("correct", f"{_FACT}/correct", Fact, taken=_REVISION, if_match=True),
+    _write("update", f"{_FACT}/update", Fact, taken=REVISION, if_match=True),
+    _write("correct", f"{_FACT}/correct", Fact, taken=REVISION, if_match=True),
     _write("end", f"{_FACT}/end", taken={"valid_to": Time}, if_match=True),
     _write(
         "forget",
@@ -283,12 +194,94 @@ OPERATIONS: Final = (
     ),
     _write("restore", f"{_FACT}/restore", if_match=True),
     _write("merge", f"{_FACT}/merge", needed={"into": Text}),
-    _ask("plan_rollback", "/rollbacks/plan", RollbackPlan, taken=_ONE_OF_THREE),
+    _write(
+        "start_session",
+        "/sessions",
+        Session,
+        needed=_OF,
+        taken={"agent": Text, "metadata": dict[str, Any]},
+        status=201,
+        by=_WHY,
+    ),
+    _read("list_sessions", "/sessions", tuple[Session, ...], needed=_OF),
+    _read("get_session", _SESSION, Session),
+    _write(
+        "add_turn",
+        f"{_SESSION}/turns",
+        Turn,
+        needed={"role": Text, "content": Text},
+        taken=TURN,
+        status=201,
+        by={**_WHY, "trigger": Text},
+    ),
+    _write(
+        "add_turns",
+        f"{_SESSION}/turns/batch",
+        tuple[Turn, ...],
+        needed={"turns": list[dict[str, Any]]},
+        status=201,
+        by=_WHY,
+    ),
+    _read(
+        "get_turns",
+        f"{_SESSION}/turns",
+        tuple[Turn, ...],
+        taken={"limit": Count, "before": Text, "as_of": Time},
+    ),
+    _write("end_session", f"{_SESSION}/end", by=_WHY),
+    _read(
+        "get_summaries",
+        f"{_SESSION}/summaries",
+        tuple[Summary, ...],
+        taken={"as_of": Time},
+    ),
+    _read(
+        "get_turns_before",
+        "/turns",
+        tuple[Turn, ...],
+        needed={**_OF, "timestamp": Time},
+        taken={"as_of": Time, "limit": Count},
+    ),
+    _read("get_turn", "/turns/{turn_id}", Turn),
+    _read("get_facts_of_turn", "/turns/{turn_id}/facts", tuple[FactVersion, ...]),
+    _read("get_source_turns", f"{_FACT}/turns", tuple[Turn, ...]),
+    _read("get_uses", f"{_FACT}/uses", tuple[datetime, ...], taken={"as_of": Time}),
+    _read(
+        "get_receipts",
+        "/receipts",
+        tuple[RecallReceipt, ...],
+        needed=_OF,
+        taken={"start": Time, "end": Time, "limit": Count},
+    ),
+    _ask("build_context", "/contexts", Context, needed={"query": Text}, taken=CONTEXT),
+    _ask(
+        "why",
+        "/diagnoses",
+        Diagnosis,
+        needed={**_OF, "expect": Text},
+        taken={"query": Text, "at": Time},
+    ),
+    _read(
+        "get_config_as_of",
+        "/configuration",
+        Mapping[str, Any],
+        needed={"timestamp": Time},
+    ),
+    _write(
+        "record_config",
+        "/configuration",
+        needed={"name": Text, "value": Any},
+        by={"reason": Text},
+        keyed=False,
+    ),
+    _read("count_lost_receipts", "/receipts/lost", int),
+    _ask("flush_receipts", "/receipts/flush", type(None)),
+    _ask("plan_rollback", "/rollbacks/plan", RollbackPlan, taken=ONE_OF_THREE),
     _write(
         "apply",
         "/rollbacks",
         needed={"position": Annotated[int, Field(ge=0, le=2**62)]},
-        taken={**_ONE_OF_THREE, "on_conflict": OnConflict},
+        taken={**ONE_OF_THREE, "on_conflict": OnConflict},
     ),
     _write("rollback_fact", f"{_FACT}/rollback", needed={"to_version": Version}),
     _write(
@@ -335,6 +328,18 @@ OPERATIONS: Final = (
         AccessLog,
         taken={**_OF, "limit": Count, "cursor": Text},
     ),
+    _read("list_proposals", "/proposals", tuple[Proposal, ...], needed=_OF),
+    _write(
+        "propose_share",
+        f"{_FACT}/share",
+        Proposal,
+        needed={"to_scope": Whose},
+        taken={"review_at": Time},
+        renamed={"to_scope": "to"},
+        status=201,
+    ),
+    _write("approve", "/proposals/{proposal_id}/approve", Proposal),
+    _write("reject", "/proposals/{proposal_id}/reject", Proposal),
     _read("list_broken_glass", "/emergencies", tuple[EmergencyAccess, ...]),
     _write("review_broken_glass", "/emergencies/{glass_id}/review"),
     _read("list_api_keys", "/api-keys", tuple[ApiKey, ...]),

@@ -21,6 +21,11 @@ def is_careful(rights: Sequence[tuple[Scope | None, Right]]) -> bool:
     return any(not may_read(right.standing, "restricted") for _, right in rights)
 
 
+def is_restricted(part: Fact | FactVersion) -> bool:
+    """Whether a fact says of itself that not everybody reads it who reads the memory."""
+    return not may_read(_CAREFUL, part.metadata.get(ACCESS_LEVEL))
+
+
 def unrestricted(answer: T) -> T:
     """
     Return *answer* without what is restricted in it.
@@ -44,7 +49,7 @@ class _RestrictedError(Exception):
 def _pruned(part: T) -> T:
     match part:
         case Fact() | FactVersion():
-            if not may_read(_CAREFUL, part.metadata.get(ACCESS_LEVEL)):
+            if is_restricted(part):
                 raise _RestrictedError(part.fact_id)
             return part
         case FactHistory():

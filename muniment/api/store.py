@@ -54,6 +54,7 @@ class MemoryStore(RestorableStore):
         self._conversation = opened.conversation
         stores = opened.conversation, RecallStores(opened.recall)
         lookup.derived = (*lookup.derived, *stores)
+        lookup.last_use = (opened.conversation,)
         self._receipts = ReceiptBook(
             opened.ledger,
             window=settings.receipt_window,

@@ -20,7 +20,7 @@ def verb(function: Callable[P, R]) -> Callable[P, R]:
 
     A typing error must never widen an answer.
     """
-    known = _fields_of(function)
+    known = fields_of(function)
 
     @functools.wraps(function)
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -46,7 +46,7 @@ def write_verb(function: Callable[P, R]) -> Callable[P, R]:
     return refusing
 
 
-def _fields_of(function: Callable[..., Any]) -> tuple[str, ...]:
+def fields_of(function: Callable[..., Any]) -> tuple[str, ...]:
     """Return the names a method takes, those of its unpacked `TypedDict` among them."""
     names: list[str] = []
     for parameter in list(inspect.signature(function).parameters.values())[1:]:

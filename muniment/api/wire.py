@@ -6,9 +6,9 @@ Answers as JSON, both ways: what a type looks like, and a value of it read back.
 
 import base64
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
@@ -26,6 +26,7 @@ _PLAIN: dict[object, Schema] = {
     int: {"type": "integer"},
     float: {"type": "number"},
     datetime: {"type": "string", "format": "date-time"},
+    timedelta: {"type": "string"},
     bytes: {"type": "string", "contentEncoding": "base64"},
     Scope: {"type": "string"},
     type(None): {"type": "null"},
@@ -90,7 +91,7 @@ def revived(kind: Any, sent: Any) -> Any:  # noqa: ANN401 - as the table says
     return _revived(kind, sent)
 
 
-def _revived(kind: Any, sent: Any) -> Any:  # noqa: ANN401 - one line a kind
+def _revived(kind: Any, sent: Any) -> Any:  # noqa: ANN401 - as above
     origin, parts = get_origin(kind), get_args(kind)
     if origin in (Union, types.UnionType):
         if sent is None:
@@ -99,18 +100,26 @@ def _revived(kind: Any, sent: Any) -> Any:  # noqa: ANN401 - one line a kind
     if origin is tuple:
         kinds = [parts[0]] * len(sent) if parts[-1] is ... else parts
         return tuple(_revived(each, one) for each, one in zip(kinds, sent, strict=True))
-    if kind is datetime:
-        return moment(to_instant(sent))
-    if kind is bytes:
-        return base64.b64decode(sent)
-    if kind is Scope:
-        return Scope.parse(sent)
+    if kind in _READERS:
+        return _READERS[kind](sent)
     if isinstance(kind, type) and issubclass(kind, StrEnum):
         return kind(sent)
     if isinstance(kind, type) and issubclass(kind, Exception):
         return MunimentError(sent)
-    if not is_dataclass(kind) or not isinstance(kind, type):
-        return sent
+    return _dataclass(kind, sent) if isinstance(kind, type) and is_dataclass(kind) else sent
+
+
+_READERS: dict[object, Callable[[str], object]] = {
+    datetime: lambda sent: moment(to_instant(sent)),
+    timedelta: lambda sent: datetime.fromisoformat(
+        f"1970-01-02T00:00:00{sent}"
+    ).utcoffset(),
+    bytes: base64.b64decode,
+    Scope: Scope.parse,
+}
+
+
+def _dataclass(kind: Any, sent: Any) -> Any:  # noqa: ANN401 - as above
     hints = get_type_hints(kind)
     values = {
         each.name: ()

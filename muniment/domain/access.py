@@ -110,29 +110,29 @@ class Right:
 # Who stands how to which memory, and what that allows: `+` freely, `r` with a reason,
 # `!` by breaking the glass, `.` not at all.
 _TABLE: Final = """
-                          identify recall look write take_back erase hold freeze audit attest operate
-subject            user   .        +      +    +     +         +     .    .      +     .      .
-agent              user   .        +      r    +     r         .     .    .      .     .      .
-member             team   .        +      .    .     .         .     .    .      .     .      .
-lead               team   .        +      r    +     +         r     .    .      r     .      .
-tenant             org    .        +      .    .     .         .     .    .      .     .      .
-tenant             ledger +        .      .    .     .         .     .    .      .     .      .
-compliance_officer user   .        r      r    .     r         r     r    r      r     .      r
-compliance_officer team   .        r      r    .     r         r     r    r      r     .      r
-compliance_officer org    .        +      r    +     r         r     r    r      r     .      r
-compliance_officer ledger +        .      .    .     .         .     .    .      r     +      r
-auditor            user   .        r      r    .     .         .     .    .      r     .      .
-auditor            team   .        r      r    .     .         .     .    .      r     .      .
-auditor            org    .        +      r    .     .         .     .    .      r     .      .
-auditor            ledger +        .      .    .     .         .     .    .      r     +      .
-administrator      user   .        .      .    .     .         .     .    r      .     .      r
-administrator      team   .        .      .    .     .         .     .    r      .     .      r
-administrator      org    .        +      .    +     r         .     .    r      .     .      r
-administrator      ledger +        .      .    .     .         .     .    .      .     +      +
-on_call            user   .        !      !    .     .         .     .    r      .     .      .
-on_call            team   .        !      !    .     .         .     .    r      .     .      .
-on_call            org    .        +      !    .     .         .     .    r      .     .      .
-on_call            ledger +        .      .    .     .         .     .    .      .     +      .
+                          identify recall look replay write take_back erase hold freeze audit attest operate propose decide
+subject            user   .        +      +    +      +     +         +     .    .      +     .      .       +       +
+agent              user   .        +      r    .      +     r         .     .    .      .     .      .       .       .
+member             team   .        +      .    .      .     .         .     .    .      .     .      .       .       .
+lead               team   .        +      r    r      +     +         r     .    .      r     .      .       +       +
+tenant             org    .        +      .    .      .     .         .     .    .      .     .      .       .       .
+tenant             ledger +        .      .    .      .     .         .     .    .      .     .      .       .       .
+compliance_officer user   .        r      r    r      .     r         r     r    r      r     .      r       .       r
+compliance_officer team   .        r      r    r      .     r         r     r    r      r     .      r       .       r
+compliance_officer org    .        +      r    r      +     r         r     r    r      r     .      r       .       r
+compliance_officer ledger +        .      .    .      .     .         .     .    .      r     +      r       .       .
+auditor            user   .        r      r    r      .     .         .     .    .      r     .      .       .       .
+auditor            team   .        r      r    r      .     .         .     .    .      r     .      .       .       .
+auditor            org    .        +      r    r      .     .         .     .    .      r     .      .       .       .
+auditor            ledger +        .      .    .      .     .         .     .    .      r     +      .       .       .
+administrator      user   .        .      .    .      .     .         .     .    r      .     .      r       .       .
+administrator      team   .        .      .    .      .     .         .     .    r      .     .      r       .       .
+administrator      org    .        +      .    .      +     r         .     .    r      .     .      r       .       +
+administrator      ledger +        .      .    .      .     .         .     .    .      .     +      +       .       .
+on_call            user   .        !      !    !      .     .         .     .    r      .     .      .       .       .
+on_call            team   .        !      !    !      .     .         .     .    r      .     .      .       .       .
+on_call            org    .        +      !    !      .     .         .     .    r      .     .      .       .       .
+on_call            ledger +        .      .    .      .     .         .     .    .      .     +      .       .       .
 """  # noqa: E501 - a table keeps its rows
 
 

@@ -18,6 +18,9 @@ class Act(StrEnum):
     LOOK = "look"
     """Look at the past: what was known, what changed, who said so."""
 
+    REPLAY = "replay"
+    """Go through all of what an agent had: nothing of it can be left out for anybody."""
+
     WRITE = "write"
     TAKE_BACK = "take_back"
     ERASE = "erase"
@@ -31,6 +34,12 @@ class Act(StrEnum):
     ATTEST = "attest"
     """Prove and verify; no content."""
 
+    PROPOSE = "propose"
+    """Propose that more may know."""
+
+    DECIDE = "decide"
+    """See what is proposed, and agree or not."""
+
     OPERATE = "operate"
     """Keep the store running: retention, indexes, keys."""
 
@@ -42,11 +51,12 @@ class Named(StrEnum):
     SCOPES = "scopes"
     SCOPE_OR_ALL = "scope_or_all"
     FACT = "fact"
-    SESSION = "session"
-    TURN = "turn"
     FACT_OR_SCOPE = "fact_or_scope"
     TRANSACTION = "transaction"
     PLAN = "plan"
+    PROPOSAL = "proposal"
+    SESSION = "session"
+    TURN = "turn"
     NOTHING = "nothing"
 
 
@@ -80,33 +90,35 @@ VERBS: Final[Mapping[str, Verb]] = {
     "get_memory_as_of": Verb(Act.LOOK, Named.SCOPE),
     "get_fact_history": Verb(Act.LOOK, Named.FACT),
     "diff_memory": Verb(Act.LOOK, Named.SCOPE),
-    "get_session": Verb(Act.RECALL, Named.SESSION),
-    "list_sessions": Verb(Act.RECALL, Named.SCOPE),
-    "get_turns": Verb(Act.RECALL, Named.SESSION),
-    "get_turn": Verb(Act.RECALL, Named.TURN),
-    "get_summaries": Verb(Act.RECALL, Named.SESSION),
-    "get_turns_before": Verb(Act.LOOK, Named.SCOPE),
-    "get_source_turns": Verb(Act.LOOK, Named.FACT),
-    "get_facts_of_turn": Verb(Act.LOOK, Named.TURN),
-    "get_uses": Verb(Act.LOOK, Named.FACT),
-    "get_receipts": Verb(Act.LOOK, Named.SCOPE),
-    "reproduce_badcase": Verb(Act.LOOK, Named.SCOPE),
     "list_modified_facts": Verb(Act.LOOK, Named.SCOPE),
     "blame": Verb(Act.LOOK, Named.SCOPE),
     "remember": _write(Act.WRITE, Named.SCOPE),
     "remember_many": _write(Act.WRITE, Named.SCOPE),
-    "start_session": _write(Act.WRITE, Named.SCOPE),
-    "add_turn": _write(Act.WRITE, Named.SESSION),
-    "add_turns": _write(Act.WRITE, Named.SESSION),
-    "end_session": _write(Act.WRITE, Named.SESSION),
-    "summarize_session": _write(Act.WRITE, Named.SESSION),
-    "withdraw_summary": _write(Act.WRITE, Named.SESSION),
     "update": _write(Act.WRITE),
     "correct": _write(Act.WRITE),
     "end": _write(Act.WRITE),
     "forget": _write(Act.WRITE),
     "restore": _write(Act.WRITE),
     "merge": _write(Act.WRITE),
+    "start_session": _write(Act.WRITE, Named.SCOPE),
+    "add_turn": _write(Act.WRITE, Named.SESSION),
+    "add_turns": _write(Act.WRITE, Named.SESSION),
+    "end_session": _write(Act.WRITE, Named.SESSION),
+    "summarize_session": _write(Act.WRITE, Named.SESSION),
+    "withdraw_summary": _write(Act.WRITE, Named.SESSION),
+    "list_sessions": Verb(Act.RECALL, Named.SCOPE),
+    "get_session": Verb(Act.RECALL, Named.SESSION),
+    "get_turns": Verb(Act.RECALL, Named.SESSION),
+    "get_summaries": Verb(Act.RECALL, Named.SESSION),
+    "get_turn": Verb(Act.RECALL, Named.TURN),
+    "build_context": Verb(Act.RECALL, Named.SCOPES),
+    "get_turns_before": Verb(Act.LOOK, Named.SCOPE),
+    "get_source_turns": Verb(Act.LOOK, Named.FACT),
+    "get_facts_of_turn": Verb(Act.LOOK, Named.TURN),
+    "get_uses": Verb(Act.LOOK, Named.FACT),
+    "get_receipts": Verb(Act.LOOK, Named.SCOPE),
+    "reproduce_badcase": Verb(Act.REPLAY, Named.SCOPE),
+    "why": Verb(Act.REPLAY, Named.SCOPE),
     "plan_rollback": Verb(Act.TAKE_BACK, Named.FACT_OR_SCOPE),
     "apply": _write(Act.TAKE_BACK, Named.PLAN),
     "rollback_fact": _write(Act.TAKE_BACK),
@@ -123,20 +135,24 @@ VERBS: Final[Mapping[str, Verb]] = {
     "access_log": Verb(Act.AUDIT, Named.SCOPE_OR_ALL),
     "list_broken_glass": Verb(Act.AUDIT, Named.NOTHING),
     "review_broken_glass": _write(Act.AUDIT, Named.NOTHING),
+    "propose_share": _write(Act.PROPOSE),
+    "list_proposals": Verb(Act.DECIDE, Named.SCOPE),
+    "approve": _write(Act.DECIDE, Named.PROPOSAL),
+    "reject": _write(Act.DECIDE, Named.PROPOSAL),
     "prove": Verb(Act.ATTEST, Named.NOTHING),
     "prove_consistency": Verb(Act.ATTEST, Named.NOTHING),
     "verify": Verb(Act.ATTEST, Named.NOTHING),
     "erasure_certificate": Verb(Act.ATTEST, Named.NOTHING),
+    "get_config_as_of": Verb(Act.ATTEST, Named.NOTHING),
+    "record_config": _write(Act.OPERATE, Named.NOTHING),
+    "count_lost_receipts": Verb(Act.OPERATE, Named.NOTHING),
+    "flush_receipts": Verb(Act.OPERATE, Named.NOTHING),
     "plan_retention": Verb(Act.OPERATE, Named.SCOPE_OR_ALL),
     "retain": _write(Act.OPERATE, Named.SCOPE_OR_ALL),
     "issue_api_key": _write(Act.OPERATE, Named.NOTHING),
     "roll_api_key": _write(Act.OPERATE, Named.NOTHING),
     "revoke_api_key": _write(Act.OPERATE, Named.NOTHING),
     "list_api_keys": Verb(Act.OPERATE, Named.NOTHING),
-    "record_config": _write(Act.OPERATE, Named.NOTHING),
-    "get_config_as_of": Verb(Act.OPERATE, Named.NOTHING),
-    "flush_receipts": Verb(Act.OPERATE, Named.NOTHING),
-    "count_lost_receipts": Verb(Act.OPERATE, Named.NOTHING),
     "rotate_key": Verb(Act.OPERATE, Named.NOTHING),
     "rebuild": Verb(Act.OPERATE, Named.NOTHING),
     "reindex": Verb(Act.OPERATE, Named.NOTHING),

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from muniment.domain.access_events import AccessEvent, ApiKeyEvent, ProposalEvent
 from muniment.domain.receipt import AccountEvent
 from muniment.domain.session import TalkEvent
 from muniment.domain.text import Json
@@ -284,111 +285,12 @@ SubjectEvent = (
     | RequestAnswered
 )
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inquiry:
-    """
-    What somebody wanted to know, and what they were shown. Sealed.
-
-    Attributes:
-        reason: Why, in words.
-        matter: The case it is for, or ``None``.
-        query: The fields of the question, as they were asked.
-        returned: Id and version of every fact in the answer, in its order.
-    """
-
-    reason: str
-    matter: str | None
-    query: Mapping[str, Json]
-    returned: tuple[tuple[str, int], ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AccessRecorded:
-    """
-    Somebody looked; recorded before they were answered.
-
-    Attributes:
-        verb: What they called.
-        standing: What allowed it: a role, or what they are to the memory.
-        count: How many facts the answer had.
-        glass_broken: Whether they had no right but that of an emergency.
-    """
-
-    verb: str
-    standing: str
-    count: int
-    glass_broken: bool
-    inquiry: Inquiry | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GlassBroken:
-    """
-    Somebody looked in an emergency; the officers are to review it.
-
-    Attributes:
-        access_id: The access that was recorded with it.
-    """
-
-    access_id: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GlassReviewed:
-    """
-    An officer looked into an emergency access; the same person may have another.
-
-    Attributes:
-        note: What came of it. Sealed.
-    """
-
-    note: str | None
-
-
-AccessEvent = AccessRecorded | GlassBroken | GlassReviewed
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeyHolder:
-    """Whom an API key stands for: the fields of a `Principal`. Sealed."""
-
-    id: str
-    kind: str
-    roles: tuple[str, ...]
-    memberships: tuple[str, ...]
-    user_id: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApiKeyIssued:
-    """
-    An API key was made; only its holder has it.
-
-    Attributes:
-        digest: SHA-256 of its secret part, in hexadecimal.
-        verbs: What it may be used for, or ``None`` for all its holder may do.
-        expires_at: From then on it opens nothing, or ``None``.
-    """
-
-    digest: str
-    verbs: tuple[str, ...] | None
-    expires_at: Instant | None
-    holder: KeyHolder | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApiKeyRevoked:
-    """
-    An API key ends.
-
-    Attributes:
-        ends_at: From then on it opens nothing.
-    """
-
-    ends_at: Instant
-
-
-ApiKeyEvent = ApiKeyIssued | ApiKeyRevoked
-
-Event = FactEvent | SubjectEvent | AccessEvent | ApiKeyEvent | TalkEvent | AccountEvent
+Event = (
+    FactEvent
+    | SubjectEvent
+    | AccessEvent
+    | ApiKeyEvent
+    | ProposalEvent
+    | TalkEvent
+    | AccountEvent
+)

@@ -32,6 +32,7 @@ Every error Muniment raises on purpose.
     - StoreNotFoundError
     - MissingKeyError           the key-encryption key is not where it should be
     - UnknownApiKeyError
+    - UnknownProposalError
     - UnknownGlassError         no emergency access that waits for a review
   + Conflict                    the world moved: read again, then decide again
     - VersionConflictError
@@ -39,6 +40,7 @@ Every error Muniment raises on purpose.
     - ForgottenRequestError     ... for a memory that was erased since
     - HoldTakenError            a hold of that name was placed before
     - PlanOutdatedError         the subject changed after the plan was made
+    - ProposalStateError        a proposal that is not what it has to be
     - SessionEndedError         nothing more can be said in it
     - RollbackConflictError     others wrote on top of what would go
     - ArchiveAheadError         an older ledger was put back
@@ -51,6 +53,8 @@ Every error Muniment raises on purpose.
     - ForeignTenantError        a principal of another tenant
     - GlassAlreadyBrokenError   a second emergency access before a review
     - NotAuthenticatedError     nobody we know
+    - ApprovalRequiredError     somebody else has to agree first
+    - OwnProposalError          an answer to a proposal by who made it
   + Frozen                      writes to the subject are refused for now
     - SubjectFrozenError
   + Held                        a legal hold stands in the way
@@ -87,12 +91,15 @@ message, so no call site formats one.
 
 from muniment.errors.barred import (
     AccessDeniedError,
+    ApprovalRequiredError,
     ForeignTenantError,
     GlassAlreadyBrokenError,
     ImpersonationError,
     IssuerUnavailableError,
     NotAuthenticatedError,
     OutOfReachError,
+    OwnProposalError,
+    ProposalStateError,
     RateLimitedError,
     ReasonRequiredError,
     RequestTooLargeError,
@@ -100,6 +107,7 @@ from muniment.errors.barred import (
     UnguardedVerbError,
     UnknownApiKeyError,
     UnknownGlassError,
+    UnknownProposalError,
 )
 from muniment.errors.categories import (
     Conflict,
@@ -180,6 +188,7 @@ from muniment.errors.refused import (
 
 __all__ = [
     "AccessDeniedError",
+    "ApprovalRequiredError",
     "ArchiveAheadError",
     "ArchiveUnavailableError",
     "BrokenSealError",
@@ -226,8 +235,10 @@ __all__ = [
     "NotFound",
     "NothingToUndoError",
     "OutOfReachError",
+    "OwnProposalError",
     "PlanOutdatedError",
     "ProjectionError",
+    "ProposalStateError",
     "RateLimitedError",
     "ReasonRequiredError",
     "RequestTooLargeError",
@@ -250,6 +261,7 @@ __all__ = [
     "UnknownFieldError",
     "UnknownGlassError",
     "UnknownHoldError",
+    "UnknownProposalError",
     "UnknownSessionError",
     "UnknownTransactionError",
     "UnknownTurnError",

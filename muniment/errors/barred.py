@@ -1,6 +1,12 @@
 """Requests of somebody who may not make them, or not so."""
 
-from muniment.errors.categories import Forbidden, InvalidInput, NotFound, Unavailable
+from muniment.errors.categories import (
+    Conflict,
+    Forbidden,
+    InvalidInput,
+    NotFound,
+    Unavailable,
+)
 from muniment.errors.wording import shown
 
 
@@ -147,4 +153,47 @@ class ServiceUnavailableError(Unavailable):
         super().__init__(
             f"no answer from {host}: {problem}; a write may have been made, so repeat it "
             "with the same idempotency key"
+        )
+
+
+class ApprovalRequiredError(Forbidden):
+    """What is about so much that somebody else has to agree first."""
+
+    def __init__(self, verb: str, size: int, proposal_id: str) -> None:
+        self.verb, self.size, self.proposal_id = verb, size, proposal_id
+        super().__init__(
+            f"{verb} is about {size} facts, so somebody else has to agree: proposal "
+            f"{proposal_id} was made; once it is approved, repeat with that approval"
+        )
+
+
+class OwnProposalError(Forbidden):
+    """An answer to a proposal by whoever made it, or by nobody."""
+
+    def __init__(self, proposal_id: str) -> None:
+        self.proposal_id = proposal_id
+        super().__init__(
+            f"proposal {proposal_id} is answered by somebody else than who made it; ask "
+            "another who may"
+        )
+
+
+class ProposalStateError(Conflict):
+    """A proposal that is not, or no longer, what it has to be."""
+
+    def __init__(self, proposal_id: str, state: str, needed: str) -> None:
+        self.proposal_id, self.state, self.needed = proposal_id, state, needed
+        super().__init__(
+            f"proposal {proposal_id} is {state}, not {needed}; list the proposals to see "
+            "who answered"
+        )
+
+
+class UnknownProposalError(NotFound):
+    """No such proposal."""
+
+    def __init__(self, proposal_id: str) -> None:
+        self.proposal_id = proposal_id
+        super().__init__(
+            f"no such proposal: {shown(proposal_id)}; list the proposals to see their ids"
         )

@@ -18,13 +18,12 @@ from typing import Any, cast
 import msgspec
 from eventsourcing.utils import register_topic, resolve_topic
 
-from muniment.domain import events, receipt, session
+from muniment.domain import access_events, events, receipt, session
+from muniment.domain.access_events import Inquiry, KeyHolder, Proposed
 from muniment.domain.events import (
     Content,
     Event,
     Evidence,
-    Inquiry,
-    KeyHolder,
     Status,
     Traits,
 )
@@ -53,11 +52,15 @@ _KINDS: dict[type[Event], str] = {
     events.ErasureDeferred: "subject.erasure_deferred",
     events.SubjectDisclosed: "subject.disclosed",
     events.SubjectErased: "subject.erased",
-    events.AccessRecorded: "access.recorded",
-    events.GlassBroken: "access.glass_broken",
-    events.GlassReviewed: "access.glass_reviewed",
-    events.ApiKeyIssued: "api_key.issued",
-    events.ApiKeyRevoked: "api_key.revoked",
+    access_events.AccessRecorded: "access.recorded",
+    access_events.GlassBroken: "access.glass_broken",
+    access_events.GlassReviewed: "access.glass_reviewed",
+    access_events.ApiKeyIssued: "api_key.issued",
+    access_events.ApiKeyRevoked: "api_key.revoked",
+    access_events.ProposalMade: "proposal.made",
+    access_events.ProposalApproved: "proposal.approved",
+    access_events.ProposalRejected: "proposal.rejected",
+    access_events.ProposalCarriedOut: "proposal.carried_out",
     events.RequestAnswered: "subject.request_answered",
     session.SessionStarted: "session.started",
     session.SessionEnded: "session.ended",
@@ -82,6 +85,7 @@ SEALED = frozenset(
         "matter",
         "note",
         "opening",
+        "proposal",
         "recall",
         "setting",
         "summary",
@@ -213,7 +217,7 @@ def _plain_sealed(field: str, value: object) -> Fields:
             return {"text": value.text, **_plain_evidence(value.evidence)}
         case Evidence():
             return _plain_evidence(value)
-        case Inquiry() | KeyHolder() | Words():
+        case Inquiry() | KeyHolder() | Proposed() | Words():
             return _named(value, absent=(None, (), {}))
         case Opening() | Recall():
             # What is empty here is not the same as what was never said.
@@ -264,14 +268,14 @@ def _revived(kind: str, field: str, stored: Fields, sealed: Fields | None) -> ob
     if field in SEALED:
         return None if sealed is None else _opened(field, sealed)
     match field:
-        case "verbs":
-            return tuple(stored[field]) if field in stored else None
         case "valid" | "within":
             return Period(*stored[field])
         case "traits":
             return _traits(stored[field])
         case "cause":
             return _CAUSES[kind](stored[field])
+        case "verbs":
+            return tuple(stored[field]) if field in stored else None
         case "role":
             return Role(stored[field])
         case "trigger":
@@ -293,6 +297,8 @@ def _opened(field: str, sealed: Fields) -> object:
             return _evidence(sealed)
         case "inquiry":
             return _inquiry(sealed)
+        case "proposal":
+            return Proposed(reason=sealed.get("reason"), asked=sealed.get("asked", {}))
         case "holder":
             return _holder(sealed)
         case "opening":

@@ -31,7 +31,8 @@ ACCOUNT = "account"
 ACCESS = "access-"
 GLASS = "glass-"
 API_KEY = "api_key-"
-"""Streams of one access each, of emergency accesses by person and subject, of API keys."""
+PROPOSAL = "proposal-"
+"""Streams of one access, of the emergencies of one person, of one key, of one proposal."""
 
 
 class DraftEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -112,7 +112,7 @@ class DerivedStore(Protocol):
 class LastUse(Protocol):
     """Who knows when facts were used otherwise than by writing, such as recalled."""
 
-    def last_used(self, subject_ref: str) -> Mapping[str, Instant]:
+    def last_used(self, fact_ids: Sequence[str]) -> Mapping[str, Instant]:
         """Return by fact when it was last used; facts that never were may be left out."""
 
 

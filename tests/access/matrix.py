@@ -37,22 +37,22 @@ IDENTITIES = {
 OK, REASONED, DENIED, HIDDEN = "+", "r", "-", "."
 
 _ACTS = (
-    *("recall", "look", "write", "take_back", "erase"),
-    *("hold", "freeze", "audit", "operate"),
+    *("recall", "look", "replay", "write", "take_back", "erase"),
+    *("hold", "freeze", "audit", "operate", "propose", "decide"),
 )
 _EXPECTED = """
-    subject       user +++++--+-  team .........  org +--------
-    other         user .........  team .........  org +--------
-    almost        user .........  team .........  org +--------
-    namesake      user .........  team .........  org +--------
-    agent         user +r+r-----  team .........  org +--------
-    other_agent   user .........  team .........  org +--------
-    member        user .........  team +--------  org +--------
-    lead          user .........  team +r++r--r-  org +--------
-    officer       user rr-rrrrrr  team rr-rrrrrr  org +r+rrrrrr
-    auditor       user rr-----r-  team rr-----r-  org +r-----r-
-    administrator user ......r.r  team ......r.r  org +-+r--r-r
-    on_call       user ......r..  team ......r..  org +-----r--
+    subject       user ++++++--+-++  team ............  org +-----------
+    other         user ............  team ............  org +-----------
+    almost        user ............  team ............  org +-----------
+    namesake      user ............  team ............  org +-----------
+    agent         user +r-+r-------  team ............  org +-----------
+    other_agent   user ............  team ............  org +-----------
+    member        user ............  team +-----------  org +-----------
+    lead          user ............  team +rr++r--r-++  org +-----------
+    officer       user rrr-rrrrrr-r  team rrr-rrrrrr-r  org +rr+rrrrrr-r
+    auditor       user rrr-----r---  team rrr-----r---  org +rr-----r---
+    administrator user .......r.r..  team .......r.r..  org +--+r--r-r-+
+    on_call       user .......r....  team .......r....  org +------r----
 """
 _ACTS_OF_LEDGER = ["identify", "audit", "attest", "operate"]
 _EXPECTED_OF_LEDGER = """
@@ -85,6 +85,7 @@ class Target:
     fact_id: str
     other_fact_id: str
     tx_id: int
+    proposal_id: str
     session_id: str
     turn_id: str
     long_ago: str
@@ -108,6 +109,10 @@ def _of_fact(**fields: object) -> Call:
 
 def _of_session(**fields: object) -> Call:
     return lambda target: ((target.session_id,), fields)
+
+
+def _of_turn() -> Call:
+    return lambda target: ((target.turn_id,), {})
 
 
 def _of_ledger(*args: object, **fields: object) -> Call:
@@ -134,17 +139,26 @@ CALLS: Mapping[str, tuple[str, Call]] = {
     "list_modified_facts": ("look", lambda t: ((), {**t.whose, "start": t.long_ago})),
     "blame": ("look", _of_scope()),
     "get_session": ("recall", _of_session()),
-    "list_sessions": ("recall", _of_scope()),
-    "get_turns": ("recall", _of_session()),
+    "get_turns": ("recall", _of_session(limit=1)),
     "get_turns then": ("look", lambda t: ((t.session_id,), {"as_of": t.long_ago})),
-    "get_turn": ("recall", lambda t: ((t.turn_id,), {})),
     "get_summaries": ("recall", _of_session()),
+    "get_turn": ("recall", _of_turn()),
+    "list_sessions": ("recall", _of_scope()),
+    "build_context": ("recall", lambda t: (("tea",), t.whose)),
+    "build_context of a session": (
+        "recall",
+        lambda t: (("tea",), {**t.whose, "session_id": t.session_id}),
+    ),
     "get_turns_before": ("look", lambda t: ((), {**t.whose, "timestamp": t.long_ago})),
     "get_source_turns": ("look", _of_fact()),
-    "get_facts_of_turn": ("look", lambda t: ((t.turn_id,), {})),
+    "get_facts_of_turn": ("look", _of_turn()),
     "get_uses": ("look", _of_fact()),
     "get_receipts": ("look", _of_scope()),
-    "reproduce_badcase": ("look", lambda t: ((), {**t.whose, "timestamp": t.long_ago})),
+    "why": ("replay", lambda t: (("tea",), t.whose)),
+    "reproduce_badcase": (
+        "replay",
+        lambda t: ((), {**t.whose, "timestamp": t.long_ago, "agent": lambda **_: None}),
+    ),
     "plan_rollback": (
         "take_back",
         lambda t: ((), {"fact_id": t.fact_id, "to_version": 1}),
@@ -156,9 +170,17 @@ CALLS: Mapping[str, tuple[str, Call]] = {
     "access_log of all": ("audit", _of_ledger()),
     "list_broken_glass": ("audit", _of_ledger()),
     "review_broken_glass": ("audit", _of_ledger("0" * 32)),
+    "get_config_as_of": ("attest", lambda t: ((t.long_ago,), {})),
+    "record_config": ("operate", _of_ledger("prompt", "v1")),
+    "count_lost_receipts": ("operate", _of_ledger()),
+    "flush_receipts": ("operate", _of_ledger()),
     "plan_retention": ("operate", lambda t: (([],), t.whose)),
     "plan_retention of all": ("operate", _of_ledger([])),
     "retain": ("operate", lambda t: (([],), t.whose)),
+    "propose_share": ("propose", lambda t: ((t.fact_id,), {"to": Scope.org()})),
+    "list_proposals": ("decide", _of_scope()),
+    "approve": ("decide", lambda t: ((t.proposal_id,), {})),
+    "reject": ("decide", lambda t: ((t.proposal_id,), {})),
     "prove": ("attest", _of_ledger(1)),
     "prove_consistency": ("attest", _of_ledger(1)),
     "verify": ("attest", _of_ledger()),
@@ -173,14 +195,10 @@ CALLS: Mapping[str, tuple[str, Call]] = {
     "reindex": ("operate", _of_ledger()),
     "rebuild": ("operate", _of_ledger()),
     "rotate_key": ("operate", _of_ledger()),
-    "record_config": ("operate", _of_ledger("prompt", value="v1")),
-    "get_config_as_of": ("operate", _of_ledger("2026-01-01T00:00:00Z")),
-    "flush_receipts": ("operate", _of_ledger()),
-    "count_lost_receipts": ("operate", _of_ledger()),
     "start_session": ("write", _of_scope()),
-    "add_turn": ("write", _of_session(role="user", content="hi")),
-    "add_turns": ("write", _of_session(turns=[{"role": "user", "content": "hi"}])),
-    "summarize_session": ("write", _of_session(force=True, keep=0)),
+    "add_turn": ("write", _of_session(role="user", content="茶")),
+    "add_turns": ("write", _of_session(turns=[{"role": "user", "content": "茶"}])),
+    "summarize_session": ("write", _of_session()),
     "withdraw_summary": ("write", _of_session(version=1)),
     "end_session": ("write", _of_session()),
     "remember": ("write", lambda t: (("likes tea 茶",), t.whose)),
@@ -220,6 +238,9 @@ def is_of_ledger(name: str) -> bool:
         "list_broken_glass",
         "review_broken_glass",
         "plan_retention of all",
+        "record_config",
+        "count_lost_receipts",
+        "flush_receipts",
         "issue_api_key",
         "list_api_keys",
         "roll_api_key",
@@ -230,10 +251,6 @@ def is_of_ledger(name: str) -> bool:
         "reindex",
         "rebuild",
         "rotate_key",
-        "record_config",
-        "get_config_as_of",
-        "flush_receipts",
-        "count_lost_receipts",
     )
 
 

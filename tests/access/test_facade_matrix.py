@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from muniment import MemoryStore, Scope, Settings
+from muniment.api.proposals import Proposals
 from muniment.domain.access import LEDGER as LEDGER_PLACE
 from muniment.domain.access import RIGHTS, Role
+from muniment.domain.access_events import ProposalMade, Proposed
 from muniment.domain.acts import VERBS, Act
 from muniment.errors import (
     AccessDeniedError,
@@ -17,10 +19,12 @@ from muniment.errors import (
     ReasonRequiredError,
     UnguardedVerbError,
     UnknownFactError,
+    UnknownProposalError,
     UnknownSessionError,
     UnknownTransactionError,
     UnknownTurnError,
 )
+from muniment.ledger.records import Origin
 from tests.access.matrix import (
     CALLS,
     DENIED,
@@ -47,10 +51,6 @@ UNGUARDED = {
     "open",
     "place",
     "settings",
-    # What is written in a prompt, or told of it, cannot be cut down to what an agent reads.
-    "build_context",
-    "why",
-    # By which what is kept of a subject is put into an export.
     "receipts_of",
     "turns_of",
     *("archive", "plan_archive", "prune", "query_archive", "rebuild_from_archive"),
@@ -72,19 +72,20 @@ def outcome(store: MemoryStore, identity: str, name: str, made: Made) -> str:
         return REASONED
     except AccessDeniedError:
         return DENIED
-    except UNSEEN:
+    except NOT_THERE:
         return HIDDEN
     return OK
 
 
-UNSEEN = (
+NOT_THERE = (
     OutOfReachError,
     UnknownFactError,
+    UnknownProposalError,
     UnknownSessionError,
     UnknownTransactionError,
     UnknownTurnError,
 )
-REFUSED = (AccessDeniedError, ReasonRequiredError, *UNSEEN)
+REFUSED = (AccessDeniedError, ReasonRequiredError, *NOT_THERE)
 
 
 def _call(store: MemoryStore, identity: str, verb: str, made: Made) -> None:
@@ -100,17 +101,26 @@ def _call(store: MemoryStore, identity: str, verb: str, made: Made) -> None:
         pass
 
 
+def proposed(store: MemoryStore, scope: Scope) -> str:
+    """Return a proposal on which those decide who may at *scope*."""
+    made = ProposalMade(
+        verb="erase", size=1, needed=9, proposal=Proposed(reason=None, asked={"x": 1})
+    )
+    return Proposals(store._ledger).make(scope, made, Origin(actor="u-0"))[0]
+
+
 def target(store: MemoryStore, scope: Scope) -> Target:
     fact = store.remember("likes tea", scope=scope, session_id="chat-7")
+    session = store.start_session(scope=scope)
+    turn = store.add_turn(session.session_id, role="user", content="I like tea 茶")
     other = store.remember("drinks tea", scope=scope, category="taste")
-    begun = store.start_session(scope=scope)
-    turn = store.add_turn(begun.session_id, role="user", content="我喝茶")
     return Target(
         scope=scope,
         fact_id=fact.fact_id,
         other_fact_id=other.fact_id,
         tx_id=fact.tx_id,
-        session_id=begun.session_id,
+        proposal_id=proposed(store, scope),
+        session_id=session.session_id,
         turn_id=turn.turn_id,
         long_ago=other.recorded_at.isoformat(),
         store=store,

@@ -318,6 +318,26 @@ def test_what_is_restricted_reaches_the_subject_and_no_agent(store: MemoryStore)
     assert len(subject.get_all(user_id="u-1")) == 2
 
 
+def test_a_context_for_an_agent_is_written_without_what_is_restricted(
+    store: MemoryStore,
+) -> None:
+    subject, agent = store.acting_as(SUBJECT), store.acting_as(AGENT)
+    hidden = {"access_level": "restricted"}
+    subject.remember(CANARY, user_id="u-1", metadata=hidden, core=True)
+    subject.remember(f"{CANARY} again", user_id="u-1", metadata=hidden, attribute="home")
+    plain = subject.remember("canary likes tea", user_id="u-1", core=True)
+    now = store.get_all(user_id="u-1").recorded_at
+
+    whole = subject.build_context("canary", user_id="u-1")
+    part = agent.build_context("canary", user_id="u-1")
+
+    assert CANARY in whole.text
+    assert "7431" not in str(part)
+    assert [each.fact_id for each in part.facts] == [plain.fact_id]
+    with pytest.raises(AccessDeniedError, match="restricted then"):
+        agent.build_context("canary", user_id="u-1", as_of=now, reason=REASON)
+
+
 def test_what_nobody_defined_is_restricted(store: MemoryStore) -> None:
     store.remember(CANARY, scope=Scope.team("eng"), metadata={"access_level": "secret"})
 

@@ -14,10 +14,7 @@ from muniment.errors import (
     AccessDeniedError,
     Corruption,
     MunimentError,
-    OutOfReachError,
     ReasonRequiredError,
-    UnknownFactError,
-    UnknownTransactionError,
 )
 from tests.access.matrix import (
     DENIED,
@@ -31,42 +28,13 @@ from tests.access.matrix import (
     cells,
     expected,
 )
-from tests.access.test_facade_matrix import target
+from tests.access.test_facade_matrix import NOT_THERE, REFUSED, target
 from tests.served import client_of, served
 
 
 EXPECTED = expected()
-REFUSED = (
-    AccessDeniedError,
-    OutOfReachError,
-    ReasonRequiredError,
-    UnknownFactError,
-    UnknownTransactionError,
-)
-NOT_SERVED = {
-    "add_turn",
-    "add_turns",
-    "count_lost_receipts",
-    "end_session",
-    "flush_receipts",
-    "get_config_as_of",
-    "get_facts_of_turn",
-    "get_receipts",
-    "get_session",
-    "get_source_turns",
-    "get_summaries",
-    "get_turn",
-    "get_turns",
-    "get_turns_before",
-    "get_uses",
-    "list_sessions",
-    "record_config",
-    "reproduce_badcase",
-    "start_session",
-    "summarize_session",
-    "withdraw_summary",
-}
-"""Verbs of conversations and receipts: of the facade alone so far."""
+EMBEDDED = frozenset({"reproduce_badcase", "summarize_session", "withdraw_summary"})
+"""What takes a function of the caller's, and what belongs to that."""
 
 HEAVY = frozenset({"reindex", "rotate_key", "verify", "rebuild"})
 """What a shared service does once for all; the facade's matrix has them for everybody."""
@@ -84,7 +52,7 @@ def outcome(client: Client, verb: str, made: Made) -> str:
         return REASONED
     except AccessDeniedError:
         return DENIED
-    except (OutOfReachError, UnknownFactError, UnknownTransactionError):
+    except NOT_THERE:
         return HIDDEN
     return REASONED if verb == "erase" else OK
 
@@ -145,9 +113,7 @@ def test_every_verb_over_http_does_for_everybody_what_the_table_says(
             on = target(store, scope)
             for name, call, act in cells(place):
                 verb = name.partition(" ")[0]
-                if verb in NOT_SERVED:
-                    continue
-                if verb in HEAVY and identity != "administrator":
+                if verb in EMBEDDED or (verb in HEAVY and identity != "administrator"):
                     continue
                 found = outcome(client, verb, call(on))
                 wanted = EXPECTED[identity, place, act]
@@ -166,6 +132,6 @@ def test_every_verb_over_http_does_for_everybody_what_the_table_says(
 def test_every_verb_of_the_table_has_its_operation_and_its_id() -> None:
     verbs = [each.verb for each in OPERATIONS]
 
-    assert set(verbs) == {*VERBS, "whoami"} - NOT_SERVED
+    assert set(verbs) == {*VERBS, "whoami"} - EMBEDDED
     assert len(verbs) == len(set(verbs))
     assert len({(each.method, each.path) for each in OPERATIONS}) == len(verbs)

@@ -3,7 +3,7 @@
 import json
 import logging
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from logging.handlers import QueueHandler
 from queue import Queue
 
@@ -82,6 +82,36 @@ def test_code_that_runs_embedded_runs_served_with_the_same_answers(
         assert served.undo(made.tx_id).diff.added
         assert served.public_key == store.public_key
         assert served.whoami() == person("u-same")
+
+
+def test_a_conversation_goes_over_http_as_embedded(store: MemoryStore, url: str) -> None:
+    with client_of(store, url, person("u-talk")) as served:
+        embedded = store.acting_as(person("u-talk"))
+        session = served.start_session(user_id="u-talk", metadata={"channel": "微信"})
+        turn = served.add_turn(
+            session.session_id,
+            role="user",
+            content="我喜欢茶",
+            uttered_at="2026-03-01T09:00:00+08:00",
+        )
+        served.add_turns(session.session_id, turns=[{"role": "assistant", "content": "好"}])
+        fact = served.remember("喜欢茶", user_id="u-talk", source_turns=[turn.turn_id])
+        context = served.build_context("茶", user_id="u-talk", language="zh")
+
+        assert turn.utc_offset == timedelta(hours=8)
+        assert served.get_session(session.session_id) == session
+        assert served.list_sessions(user_id="u-talk") == (session,)
+        turns = embedded.get_turns(session.session_id)
+        assert served.get_turns(session.session_id) == turns
+        assert served.get_turn(turn.turn_id) == turn
+        assert served.get_source_turns(fact.fact_id) == (turn,)
+        assert served.get_facts_of_turn(turn.turn_id)[0].fact_id == fact.fact_id
+        assert "喜欢茶" in context.text
+        assert served.why("茶", user_id="u-talk").fact_id == fact.fact_id
+        served.end_session(session.session_id)
+        stranger = client_of(store, url, person("u-stranger"))
+        with stranger, pytest.raises(NotFound, match="no such session"):
+            stranger.get_turns(session.session_id)
 
 
 def test_what_an_officer_does_over_http_is_as_embedded(
@@ -192,6 +222,32 @@ def test_an_etag_is_what_if_match_takes(raw: httpx.Client) -> None:
 
     assert made.status_code == 201
     assert (first.status_code, second.status_code, wrong.status_code) == (200, 412, 422)
+
+
+def test_a_read_says_where_it_was_read_and_says_the_same_when_asked_as_of_that(
+    raw: httpx.Client,
+) -> None:
+    body = {"scope": "user:u-raw", "content": "reads itself again"}
+    fact_id = raw.post("/v1/facts", json=body).json()["fact_id"]
+    first = raw.get(f"/v1/facts/{fact_id}")
+    raw.post(f"/v1/facts/{fact_id}/update", json={"content": "something else"})
+    point = {
+        "as_of": first.headers["Muniment-Recorded-At"],
+        "valid_at": first.headers["Muniment-Valid-At"],
+    }
+
+    again = raw.get(f"/v1/facts/{fact_id}", params=point)
+    later = raw.get(f"/v1/facts/{fact_id}")
+    history = raw.get(f"/v1/facts/{fact_id}/history")
+    listed = raw.get("/v1/facts", params={"scope": "user:u-raw"})
+
+    assert again.json() == first.json() != later.json()
+    assert again.headers["Muniment-Position"] == first.headers["Muniment-Position"]
+    for each in (later, history, listed):
+        assert int(each.headers["Muniment-Position"]) > int(
+            first.headers["Muniment-Position"]
+        )
+    assert listed.json()["recorded_at"] == listed.headers["Muniment-Recorded-At"]
 
 
 def test_a_list_comes_in_parts_whose_cursors_belong_to_it(

@@ -6,10 +6,21 @@ stands for ledgers that exist. When a schema is raised, the examples here move t
 topic, and the old file stays as something that must still be read.
 """
 
-from muniment.domain.events import (
+from muniment.domain.access_events import (
     AccessRecorded,
     ApiKeyIssued,
     ApiKeyRevoked,
+    GlassBroken,
+    GlassReviewed,
+    Inquiry,
+    KeyHolder,
+    ProposalApproved,
+    ProposalCarriedOut,
+    ProposalMade,
+    ProposalRejected,
+    Proposed,
+)
+from muniment.domain.events import (
     Content,
     ErasureDeferred,
     Event,
@@ -22,12 +33,8 @@ from muniment.domain.events import (
     FactRetired,
     FactRevised,
     FactRolledBack,
-    GlassBroken,
-    GlassReviewed,
     HoldPlaced,
     HoldReleased,
-    Inquiry,
-    KeyHolder,
     RedactionDeferred,
     RequestAnswered,
     RetireCause,
@@ -215,6 +222,23 @@ EXAMPLES: dict[str, list[Event]] = {
             ),
         ),
     ],
+    "proposal.made.v1": [
+        ProposalMade(
+            verb="erase",
+            size=120,
+            needed=2,
+            proposal=Proposed(reason="申请 2026-18", asked={"scope": "user:u-1"}),
+        ),
+        ProposalMade(
+            verb="share",
+            size=1,
+            needed=1,
+            proposal=Proposed(reason=None, asked={"to": "team:eng"}),
+        ),
+    ],
+    "proposal.approved.v1": [ProposalApproved(approver="ab" * 16)],
+    "proposal.rejected.v1": [ProposalRejected(note="不是团队的事")],
+    "proposal.carried_out.v1": [ProposalCarriedOut()],
     "api_key.revoked.v1": [ApiKeyRevoked(ends_at=APRIL)],
     "subject.request_answered.v1": [RequestAnswered()],
     "session.started.v1": [

@@ -11,11 +11,13 @@ from fastapi import Body, Header, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, create_model
 
 from muniment.api.http.callers import Callers
+from muniment.api.lookup import Point, latest
 from muniment.api.operations import Operation
 from muniment.api.shapes import shaped
 from muniment.api.wire import enveloped
 from muniment.domain.scope import Scope
 from muniment.errors import InvalidValueError
+from muniment.instants import moment, to_text
 
 
 POSITION_MAX: Final = 2**62
@@ -72,9 +74,10 @@ class Route:
         if self.operation.verb == "apply":
             fields = _planned_again(store, fields)
         found = getattr(store, self.operation.verb)
+        latest.set(None)
         answer = found(**fields) if callable(found) else found
         shape = shaped(enveloped(self.operation.answer, answer))
-        headers = {}
+        headers = _point(latest.get()) if self.operation.reads else {}
         if isinstance(shape, dict) and isinstance(shape.get("version"), int):
             headers["ETag"] = f'"{shape["version"]}"'
         return Response(
@@ -152,10 +155,21 @@ def _model(operation: Operation) -> type[BaseModel]:
     )
 
 
+def _point(point: Point | None) -> dict[str, str]:
+    """Return where an answer was read, on both clocks."""
+    if point is None:
+        return {}
+    return {
+        "Muniment-Position": str(point.position),
+        "Muniment-Recorded-At": str(to_text(moment(point.known_at))),
+        "Muniment-Valid-At": str(to_text(moment(point.as_of.valid_at))),
+    }
+
+
 def _argument(name: str, value: object) -> object:
     """Return one field that was sent as the store takes it."""
     match value:
-        case str() if name == "scope":
+        case str() if name in ("scope", "to_scope"):
             return Scope.parse(value)
         case list():
             return [_argument("", each) for each in value]

@@ -127,9 +127,10 @@ def test_catching_up_embeds_what_was_recorded(
 
     assert before.answer["unserved"] == {"meaning": "100 facts have no vector yet"}
     assert "muniment catch-up" in before.err
+    # The search before left a receipt, which is an event, too.
     assert found == {
-        "applied": 100,
-        "events": 100,
+        "applied": 101,
+        "events": 101,
         "model": "hashing-256",
         "pending": 0,
         "problem": None,
@@ -183,7 +184,7 @@ def test_each_answer_has_a_table(
     assert "team:eng" in hits
     assert "keyword 1" in hits
     assert nothing.endswith("nothing\n")
-    assert indexed == "3 of 3 events indexed\n"
+    assert indexed == "5 of 5 events indexed\n", "three facts, and receipts of two searches"
     assert level == "the index holds what the ledger says\n"
     assert "1 differences put right" in differing
     assert "missing" in differing

@@ -1,0 +1,266 @@
+"""What nobody does alone: proposed by one, agreed to by others, then done once."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from muniment.domain.access_events import (
+    ProposalApproved,
+    ProposalCarriedOut,
+    ProposalMade,
+    ProposalRejected,
+    Proposed,
+)
+from muniment.domain.events import Event
+from muniment.domain.scope import Scope
+from muniment.domain.text import Json
+from muniment.errors import OwnProposalError, ProposalStateError, UnknownProposalError
+from muniment.instants import moment
+from muniment.ledger import sealing
+from muniment.ledger.ids import new_fact_ids
+from muniment.ledger.ledger import Committed, Ledger
+from muniment.ledger.records import PROPOSAL, Origin, RecordedEvent, StampedEvent
+from muniment.ledger.transaction import Request, Transaction
+
+
+SHARE = "share"
+"""The verb of a proposal to make a fact known to more; every other is a verb of a store."""
+
+
+class ProposalState(StrEnum):
+    """What became of a proposal."""
+
+    OPEN = "open"
+    """Not enough others agree so far."""
+
+    APPROVED = "approved"
+    """It may be done, once."""
+
+    REJECTED = "rejected"
+    DONE = "done"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """
+    What somebody wants done, and what others say to it.
+
+    Attributes:
+        proposal_id: Names it.
+        verb: What is to be done: ``share``, or a verb of the store.
+        scope: Whose memory it is about.
+        to: Whom a fact is to be shared with; ``None`` of what is no sharing.
+        asked: The fields of the call.
+        size: How many facts it is about.
+        needed: How many others have to agree.
+        approved_by: Who does, in that order.
+        note: Why it was rejected, if it was.
+        content: What is to be shared; ``None`` once the fact says something else.
+    """
+
+    proposal_id: str
+    verb: str
+    scope: Scope
+    to: Scope | None
+    asked: Mapping[str, Json] = field(hash=False)
+    reason: str | None
+    proposed_by: str | None
+    proposed_at: datetime
+    size: int
+    needed: int
+    approved_by: tuple[str, ...]
+    state: ProposalState
+    note: str | None
+    content: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Proposals:
+    """The proposals of a ledger, each a stream of its own."""
+
+    ledger: Ledger
+
+    def make(
+        self, scope: Scope, made: ProposalMade, origin: Origin
+    ) -> tuple[str, Committed]:
+        """Propose something about a memory; return the name of the proposal, too."""
+        named: list[str] = []
+
+        def work(transaction: Transaction) -> None:
+            named.append(next(new_fact_ids(transaction.recorded_at)))
+            transaction.open_stream(PROPOSAL + named[-1], made)
+
+        committed = self._transact("propose", scope, origin, work)
+        if committed.repeated:
+            return committed.events[0].stream.removeprefix(PROPOSAL), committed
+        return named[-1], committed
+
+    def approve(self, proposal: Proposal, origin: Origin) -> Committed:
+        """
+        Record that somebody else agrees; that they did already changes nothing.
+
+        Raises:
+            OwnProposalError: If it is their own.
+            ProposalStateError: If it is no longer open.
+        """
+
+        def work(transaction: Transaction, events: Sequence[Event]) -> None:
+            agreed = ProposalApproved(approver=self._digest(str(origin.actor)))
+            if agreed not in events:
+                transaction.add_to(PROPOSAL + proposal.proposal_id, [agreed])
+
+        return self._answer(proposal, origin, work, action="approve")
+
+    def reject(self, proposal: Proposal, origin: Origin) -> Committed:
+        """Record that somebody else does not agree; raises as `approve`."""
+
+        def work(transaction: Transaction, _: Sequence[Event]) -> None:
+            event = ProposalRejected(note=origin.reason)
+            transaction.add_to(PROPOSAL + proposal.proposal_id, [event])
+
+        return self._answer(proposal, origin, work, action="reject")
+
+    def carry_out(self, proposal: Proposal, origin: Origin) -> Committed:
+        """
+        Use up an approval: what was agreed to is done after this, and not again.
+
+        Raises:
+            ProposalStateError: If it is not approved, or was done.
+        """
+
+        def work(transaction: Transaction) -> None:
+            _checked(transaction, proposal, ProposalState.APPROVED)
+            stream = PROPOSAL + proposal.proposal_id
+            transaction.add_to(stream, [ProposalCarriedOut()])
+
+        return self._transact("carry_out", proposal.scope, origin, work)
+
+    def find(self, proposal_id: str) -> Proposal:
+        """
+        Return a proposal.
+
+        Raises:
+            UnknownProposalError: If there is none, or its subject was erased.
+        """
+        stamped = self.ledger.recorder.read_stream(PROPOSAL + proposal_id)
+        subject = (
+            self.ledger.vault.subject(stamped[0].sealed.subject_ref) if stamped else None
+        )
+        if subject is None:
+            raise UnknownProposalError(proposal_id)
+        return self._shown(subject.scope, self.ledger.mapper.opened(stamped, subject))
+
+    def about(self, scope: Scope) -> tuple[Proposal, ...]:
+        """Return the proposals about a memory or to it, the last made first."""
+        streams: dict[str, list[StampedEvent]] = {}
+        for event in self.ledger.recorder.read_prefix(
+            PROPOSAL, before=None, subject_ref=None, limit=_PROPOSALS_MAX
+        ):
+            streams.setdefault(str(event.sealed.originator_id), []).append(event)
+        found = []
+        for stamped in streams.values():
+            subject = self.ledger.vault.subject(stamped[0].sealed.subject_ref)
+            if subject is None:
+                continue
+            each = self._shown(subject.scope, self.ledger.mapper.opened(stamped, subject))
+            if scope in (each.scope, each.to):
+                found.append(each)
+        return tuple(found)
+
+    def _answer(
+        self,
+        proposal: Proposal,
+        origin: Origin,
+        work: Callable[[Transaction, Sequence[Event]], None],
+        *,
+        action: str,
+    ) -> Committed:
+        if origin.actor is None or origin.actor == proposal.proposed_by:
+            raise OwnProposalError(proposal.proposal_id)
+
+        def checked(transaction: Transaction) -> None:
+            work(transaction, _checked(transaction, proposal, ProposalState.OPEN))
+
+        return self._transact(action, proposal.scope, origin, checked)
+
+    def _digest(self, actor: str) -> str:
+        key = sealing.derived(self.ledger.vault.ledger_key, "approver")
+        return sealing.tag(key, actor.encode()).hex()
+
+    def _transact(
+        self,
+        action: str,
+        scope: Scope,
+        origin: Origin,
+        work: Callable[[Transaction], None],
+    ) -> Committed:
+        return self.ledger.transact(
+            Request(
+                action=action,
+                origin=origin,
+                scope=scope,
+                fact_id=None,
+                body={"reason": origin.reason},
+                work=work,
+                passes_freeze=True,
+            )
+        )
+
+    def _shown(self, scope: Scope, events: Sequence[RecordedEvent]) -> Proposal:
+        made = events[0].event
+        assert isinstance(made, ProposalMade), "the stream of a proposal begins with it"
+        proposed = made.proposal or Proposed(reason=None, asked={})
+        subject = self.ledger.vault.find(scope)
+        actors = {
+            each.tx_id: self.ledger.mapper.origin(subject, row).actor
+            for each in events
+            for row in self.ledger.recorder.transactions([each.tx_id])
+        }
+        agreed = [each for each in events if isinstance(each.event, ProposalApproved)]
+        to = proposed.asked.get("to") if made.verb == SHARE else None
+        rejected = [e.event for e in events if isinstance(e.event, ProposalRejected)]
+        return Proposal(
+            proposal_id=events[0].stream.removeprefix(PROPOSAL),
+            verb=made.verb,
+            scope=scope,
+            to=Scope.parse(str(to)) if to is not None else None,
+            asked=proposed.asked,
+            reason=proposed.reason,
+            proposed_by=actors[events[0].tx_id],
+            proposed_at=moment(events[0].recorded_at),
+            size=made.size,
+            needed=made.needed,
+            approved_by=tuple(str(actors[each.tx_id]) for each in agreed),
+            state=_state([each.event for each in events]),
+            note=rejected[0].note if rejected else None,
+        )
+
+
+_PROPOSALS_MAX = 10_000
+
+
+def _state(events: Sequence[Event]) -> ProposalState:
+    """Return what became of the proposal whose events these are."""
+    made = events[0]
+    assert isinstance(made, ProposalMade), "the stream of a proposal begins with it"
+    match events[-1]:
+        case ProposalRejected():
+            return ProposalState.REJECTED
+        case ProposalCarriedOut():
+            return ProposalState.DONE
+        case _:
+            approvers = {e.approver for e in events if isinstance(e, ProposalApproved)}
+            enough = len(approvers) >= made.needed
+            return ProposalState.APPROVED if enough else ProposalState.OPEN
+
+
+def _checked(
+    transaction: Transaction, proposal: Proposal, state: ProposalState
+) -> Sequence[Event]:
+    """Return the events of a proposal under the lock, if it is in *state*."""
+    events = transaction.stream(PROPOSAL + proposal.proposal_id)
+    now = _state(events)
+    if now is not state:
+        raise ProposalStateError(proposal.proposal_id, now.value, state.value)
+    return events

@@ -1,0 +1,169 @@
+"""A store in which facts go upward by approval: from a person to a team, to all."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Unpack
+
+from muniment.api import inputs
+from muniment.api.accountable import AccountableStore
+from muniment.api.answers import Fact
+from muniment.api.fields import By
+from muniment.api.proposals import SHARE, Proposal, Proposals, ProposalState
+from muniment.api.sensitivity import ACCESS_LEVEL
+from muniment.api.verbs import verb, write_verb
+from muniment.domain.access_events import ProposalMade, Proposed
+from muniment.domain.scope import Scope, ScopeKind
+from muniment.errors import InvalidScopeError, NotFound, VersionConflictError
+from muniment.instants import Time, moment, to_instant, to_text
+from muniment.settings import Settings
+
+
+class SharingStore(AccountableStore):
+    """A store in which what concerns more than one waits for others to agree."""
+
+    _settings: Settings
+
+    @write_verb
+    def propose_share(
+        self, fact_id: str, *, to: Scope, review_at: Time | None = None, **by: Unpack[By]
+    ) -> Proposal:
+        """
+        Propose to make what a fact says known to a team, or to all; nothing is shared yet.
+
+        Args:
+            fact_id: The fact, of a person or a team.
+            to: Whom; a team or the organisation, and more than know it now.
+            review_at: When somebody should look whether it is still to be known.
+            by: See `By`; the actor will be its owner.
+
+        Raises:
+            InvalidScopeError: If *to* is not upward from where it is.
+            FactNotCurrentError: If nothing is believed of it now.
+        """
+        fact = self.get(fact_id)
+        whom = inputs.scope_of(None, to)
+        if _HEIGHTS[whom.kind] <= _HEIGHTS[fact.scope.kind]:
+            raise InvalidScopeError(whom, f"is not upward from {fact.scope}")
+        asked: dict[str, Any] = {"fact_id": fact_id, "version": fact.version, "to": str(to)}
+        if review_at is not None:
+            asked["review_at"] = to_text(moment(to_instant(review_at)))
+        origin = inputs.origin(by)
+        made = ProposalMade(
+            verb=SHARE,
+            size=1,
+            needed=self._settings.approvals_needed,
+            proposal=Proposed(reason=origin.reason, asked=asked),
+        )
+        proposal_id, _ = Proposals(self._ledger).make(fact.scope, made, origin)
+        return self._with_content(Proposals(self._ledger).find(proposal_id))
+
+    @write_verb
+    def approve(self, proposal_id: str, **by: Unpack[By]) -> Proposal:
+        """
+        Agree to a proposal; the last one needed to a share makes it.
+
+        A share that was agreed to and not made, since its process died, is made by
+        agreeing again.
+
+        Args:
+            proposal_id: As `list_proposals` gives it.
+            by: See `By`; the actor is somebody else than who proposed.
+
+        Raises:
+            UnknownProposalError: If there is none.
+            OwnProposalError: If it is the actor's own.
+            ProposalStateError: If it is no longer open.
+            VersionConflictError: If the fact to be shared says something else by now.
+        """
+        proposals, origin = Proposals(self._ledger), inputs.origin(by)
+        proposal = proposals.find(inputs.name("proposal_id", proposal_id))
+        is_left_over = proposal.verb == SHARE and proposal.state is ProposalState.APPROVED
+        if not is_left_over:
+            proposals.approve(proposal, origin)
+        proposal = proposals.find(proposal_id)
+        if proposal.verb == SHARE and proposal.state is ProposalState.APPROVED:
+            self._share(proposal, by)
+            proposals.carry_out(proposal, replace(origin, idempotency_key=None))
+        return self._with_content(proposals.find(proposal_id))
+
+    @write_verb
+    def reject(self, proposal_id: str, **by: Unpack[By]) -> Proposal:
+        """
+        Refuse a proposal: it is over.
+
+        Args:
+            proposal_id: As `list_proposals` gives it.
+            by: See `By`; the reason is kept with it.
+
+        Raises:
+            UnknownProposalError: If there is none.
+            OwnProposalError: If it is the actor's own.
+            ProposalStateError: If it is no longer open.
+        """
+        proposals, origin = Proposals(self._ledger), inputs.origin(by)
+        proposals.reject(proposals.find(inputs.name("proposal_id", proposal_id)), origin)
+        return self._with_content(proposals.find(proposal_id))
+
+    @verb
+    def list_proposals(
+        self, *, user_id: str | None = None, scope: Scope | None = None
+    ) -> tuple[Proposal, ...]:
+        """
+        Return what is or was proposed about a memory, or to it, the last first.
+
+        Args:
+            user_id: Whose memory; or *scope*.
+            scope: Whose memory; or *user_id*.
+        """
+        whose = inputs.scope_of(user_id, scope)
+        return tuple(map(self._with_content, Proposals(self._ledger).about(whose)))
+
+    def _share(self, proposal: Proposal, by: Mapping[str, Any]) -> Fact:
+        """Remember for more what the fact says; once, however often it is tried."""
+        fact, to = self._source(proposal), proposal.to
+        assert to is not None, "a share says with whom"
+        metadata = {
+            name: fact.metadata[name] for name in fact.metadata if name != ACCESS_LEVEL
+        }
+        metadata |= {"shared_from": fact.fact_id, "owner": proposal.proposed_by}
+        if "review_at" in proposal.asked:
+            metadata["review_at"] = proposal.asked["review_at"]
+        return self.remember(
+            str(fact.content),
+            scope=to,
+            category=fact.category,
+            attribute=fact.attribute,
+            valid_from=fact.valid_from,
+            valid_to=fact.valid_to,
+            confidence=fact.confidence,
+            importance=fact.importance,
+            entities=fact.entities,
+            expires_at=fact.expires_at,
+            metadata=metadata,
+            source=SHARE,
+            actor=by.get("actor"),
+            reason=by.get("reason"),
+            trigger=SHARE,
+            # Not the caller's: whoever finishes what another began does the same thing.
+            idempotency_key=f"{SHARE} {proposal.proposal_id} by {by.get('actor')}",
+        )
+
+    def _source(self, proposal: Proposal) -> Fact:
+        """Return the fact to be shared, if it still says what was proposed."""
+        fact = self.get(str(proposal.asked["fact_id"]))
+        version = proposal.asked["version"]
+        if fact.version != version:
+            raise VersionConflictError(fact.fact_id, int(str(version)), fact.version)
+        return fact
+
+    def _with_content(self, proposal: Proposal) -> Proposal:
+        """Return *proposal* with what is to be shared, while that can be read."""
+        if proposal.verb != SHARE:
+            return proposal
+        try:
+            return replace(proposal, content=self._source(proposal).content)
+        except (NotFound, VersionConflictError):
+            return proposal
+
+
+_HEIGHTS = {ScopeKind.USER: 0, ScopeKind.TEAM: 1, ScopeKind.ORG: 2}

@@ -1,0 +1,133 @@
+"""Whose memory a call is about, by whatever it names; and how that is kept from others."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from muniment.api import inputs
+from muniment.api.answers import RollbackPlan
+from muniment.api.proposals import Proposals
+from muniment.api.searching import scopes_of
+from muniment.domain.acts import Named, Verb
+from muniment.domain.scope import Scope
+from muniment.errors import (
+    InvalidValueError,
+    UnknownFactError,
+    UnknownProposalError,
+    UnknownSessionError,
+    UnknownTransactionError,
+    UnknownTurnError,
+)
+from muniment.ledger.records import FACT
+
+
+Store = Any
+"""The whole facade, whose lower parts import this."""
+
+Arguments = Mapping[str, Any]
+
+
+def whose(store: Store, verb: Verb, arguments: Arguments) -> Sequence[Scope | None]:
+    """
+    Return whose memory a call is about; ``None`` for none in particular.
+
+    Raises:
+        InvalidInput: If it names none, or not as documented.
+        NotFound: If what it names is not there.
+    """
+    if verb.named in _BY_ID:
+        return [_BY_ID[verb.named](store, arguments)]
+    user_id, scope = arguments.get("user_id"), arguments.get("scope")
+    is_named = user_id is not None or scope is not None
+    match verb.named:
+        case Named.NOTHING:
+            return [None]
+        case Named.SCOPE_OR_ALL if not is_named:
+            return [None]
+        case Named.FACT_OR_SCOPE if arguments.get("fact_id") is not None:
+            found = _of_fact(store, arguments)
+            return [found, inputs.scope_of(user_id, scope)] if is_named else [found]
+        case Named.SCOPES:
+            return scopes_of(user_id, scope, arguments.get("scopes"))
+        case _:
+            return [inputs.scope_of(user_id, scope)]
+
+
+def refuse_unseen(verb: Verb, arguments: Arguments) -> None:
+    """
+    Answer as if what was named by an id were not there at all.
+
+    Nothing where the caller named the memory itself: that tells them nothing.
+    """
+    match verb.named:
+        case Named.FACT_OR_SCOPE if arguments.get("fact_id") is not None:
+            raise UnknownFactError(arguments["fact_id"])
+        case named if named in _NOT_THERE:
+            field, error = _NOT_THERE[named]
+            raise error(arguments.get(field))
+        case _:
+            pass
+
+
+def _of_fact(store: Store, arguments: Arguments) -> Scope:
+    fact_id = inputs.name("fact_id", arguments.get("fact_id"))
+    ledger = store._ledger  # noqa: SLF001 - one facade
+    stamped = ledger.recorder.read_stream(FACT + fact_id)
+    subject = ledger.vault.subject(stamped[0].sealed.subject_ref) if stamped else None
+    if subject is None:
+        raise UnknownFactError(fact_id)
+    scope: Scope = subject.scope
+    return scope
+
+
+def _of_transaction(store: Store, arguments: Arguments) -> Scope:
+    number = inputs.count("tx_id", arguments.get("tx_id"), least=1, most=2**62)
+    ledger = store._ledger  # noqa: SLF001 - as above
+    row = ledger.recorder.transaction(number)
+    subject = ledger.vault.subject(row.subject_ref) if row else None
+    if subject is None:
+        raise UnknownTransactionError(number)
+    scope: Scope = subject.scope
+    return scope
+
+
+def _of_plan(_: Store, arguments: Arguments) -> Scope:
+    plan = arguments.get("plan")
+    if not isinstance(plan, RollbackPlan):
+        raise InvalidValueError("plan", plan, "a plan from plan_rollback")
+    return plan.scope
+
+
+def _of_proposal(store: Store, arguments: Arguments) -> Scope:
+    """Return whose word a proposal needs: who is to know, or who it is about."""
+    proposal_id = inputs.name("proposal_id", arguments.get("proposal_id"))
+    proposal = Proposals(store._ledger).find(proposal_id)  # noqa: SLF001 - as above
+    return proposal.to or proposal.scope
+
+
+def _of_session(store: Store, arguments: Arguments) -> Scope:
+    session_id = inputs.name("session_id", arguments.get("session_id"))
+    scope: Scope = store.get_session(session_id).scope
+    return scope
+
+
+def _of_turn(store: Store, arguments: Arguments) -> Scope:
+    scope: Scope = store.get_turn(inputs.name("turn_id", arguments.get("turn_id"))).scope
+    return scope
+
+
+_BY_ID: Final[Mapping[Named, Callable[[Store, Arguments], Scope]]] = {
+    Named.FACT: _of_fact,
+    Named.TRANSACTION: _of_transaction,
+    Named.PLAN: _of_plan,
+    Named.PROPOSAL: _of_proposal,
+    Named.SESSION: _of_session,
+    Named.TURN: _of_turn,
+}
+
+_NOT_THERE: Final[Mapping[Named, tuple[str, Callable[[Any], Exception]]]] = {
+    Named.FACT: ("fact_id", UnknownFactError),
+    Named.TRANSACTION: ("tx_id", UnknownTransactionError),
+    Named.PROPOSAL: ("proposal_id", UnknownProposalError),
+    Named.SESSION: ("session_id", UnknownSessionError),
+    Named.TURN: ("turn_id", UnknownTurnError),
+}
