@@ -262,7 +262,7 @@ def _unopened(stamped: StampedEvent) -> RecordedEvent:
     sealed = stamped.sealed
     stream = str(sealed.originator_id)
     place = f"{stream} version {sealed.originator_version}"
-    header, *_ = unpacked(sealed.state, place=place)
+    header, _, _ = unpacked(sealed.state, place=place)
     return RecordedEvent(
         position=stamped.position,
         tx_id=stamped.tx_id,
