@@ -26,6 +26,9 @@ class Settings(BaseSettings):
         content_limit: Most bytes of one content in UTF-8; metadata may have as many.
         lock_timeout: Seconds a writer waits for the append lock before it gives up.
         pool_size: Most database connections kept open by one store.
+        archive_url: Where the archive lives: a directory, or a URL such as
+            ``s3://bucket/path``. By default the directory ``archive`` beside an SQLite
+            ledger; without one, on PostgreSQL, nothing can be archived.
         key_service: What gives the key-encryption keys instead of a file, as
             ``package.module:factory``; see `muniment.ledger.key_service`.
         tree_head_every: With every so many transactions a tree head is signed; 0 for
@@ -91,6 +94,7 @@ class Settings(BaseSettings):
     content_limit: int = Field(default=64 * 1024, ge=1, le=16 * 1024 * 1024)
     lock_timeout: float = Field(default=30.0, gt=0, le=3600)
     pool_size: int = Field(default=16, ge=1, le=1000)
+    archive_url: str | None = None
     key_service: str | None = None
     tree_head_every: int = Field(default=1_000, ge=0, le=1_000_000_000)
     qdrant_url: str | None = None

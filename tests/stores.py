@@ -49,6 +49,7 @@ class Backend:
         located: dict[str, object] = {"database_url": self.database_url}
         if self.kind == POSTGRESQL:
             located["key_file"] = self.directory / "key"
+            located["archive_url"] = str(self.directory / "archive")
         return Settings.model_validate({**located, **changes})
 
     def open(self, *, clock: ClockSource | None = None, **changes: object) -> MemoryStore:

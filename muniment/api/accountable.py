@@ -7,8 +7,8 @@ from muniment.api import inputs
 from muniment.api.access import ActingStore
 from muniment.api.accesses import AccessLog, AccessRecords, EmergencyAccess
 from muniment.api.answers import Receipt
+from muniment.api.archival import ArchivalStore
 from muniment.api.credentials import ApiKey, Credential, Credentials, IssuedKey
-from muniment.api.custody import CustodialStore
 from muniment.api.fields import By
 from muniment.api.transacting import receipt
 from muniment.api.verbs import verb, write_verb
@@ -21,7 +21,7 @@ from muniment.instants import Time
 LOG_MAX = 1_000
 
 
-class AccountableStore(CustodialStore):
+class AccountableStore(ArchivalStore):
     """A store that accounts for who looked, and can be used on behalf of somebody."""
 
     def acting_as(

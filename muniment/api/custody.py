@@ -14,6 +14,7 @@ from muniment.api.retaining import Retainer, Retirement
 from muniment.api.transacting import receipt
 from muniment.api.verbs import verb, write_verb
 from muniment.api.writing import WritingStore
+from muniment.archive.cold import named
 from muniment.domain.commands import PlaceHold
 from muniment.domain.policy import RetentionRule
 from muniment.domain.scope import Scope
@@ -72,6 +73,7 @@ class Hold:
 class CustodialStore(WritingStore):
     """A store that can account for what it holds, and for what it no longer holds."""
 
+    _archive_place: str | None = None
     _conversation: Conversation
 
     @property
@@ -138,8 +140,8 @@ class CustodialStore(WritingStore):
             progress: Told how many events of how many are checked.
         """
         check = LedgerCheck(self._ledger, published=published, progress=progress or _silent)
-        findings: list[Finding] = []
-        for finding in check.findings():
+        findings = self._archive_astray()
+        for finding in check.findings() if not findings else ():
             findings.append(finding)
             if len(findings) == FINDINGS_MAX:
                 break
@@ -345,6 +347,18 @@ class CustodialStore(WritingStore):
             receipt(retainer.retire(scope, retirements, origin))
             for scope, retirements in due.items()
         )
+
+    def _archive_astray(self) -> list[Finding]:
+        """Return what is wrong with the archive; payloads may have to come from there."""
+        recorder = self._ledger.recorder
+        if not recorder.segments():
+            return []
+        # Imported here: a store that has no archive needs no Arrow.
+        from muniment.archive.checking import archive_findings  # noqa: PLC0415
+        from muniment.archive.shelf import shelf_at  # noqa: PLC0415
+
+        found = archive_findings(recorder, shelf_at(named(self._archive_place)))
+        return list(islice(found, FINDINGS_MAX))
 
     def _projections_astray(self) -> list[Finding]:
         before = self._ledger.present().head

@@ -94,6 +94,15 @@ def reason_or_none(value: object) -> str | None:
     return str.__str__(value)
 
 
+def reason(value: object) -> str:
+    """Return a reason that must be given, and says something."""
+    if value is None or not str(value).strip():
+        raise InvalidValueError("reason", value, "said, in words")
+    found = reason_or_none(value)
+    assert found is not None, "it was given"
+    return found
+
+
 def names(field: str, value: object) -> tuple[str, ...]:
     """Return *value*, which is at most 1,000 names, in order."""
     if isinstance(value, tuple) and not value:

@@ -1,7 +1,5 @@
 """From settings to an open ledger: databases, keys, migrations, projections."""
 
-import hashlib
-import os
 import shutil
 import tempfile
 import weakref
@@ -16,18 +14,20 @@ import sqlalchemy as sa
 
 from muniment import migrations
 from muniment.api.accounting import tell_what_was_lost
+from muniment.api.key_files import KEY_FILE, default_key_file, key_ring
 from muniment.api.recalling import ENGINE_DIRECTORY, Recall, open_recall
+from muniment.archive.cold import ColdArchive
 from muniment.clock import Clock, system_clock
 from muniment.domain.time import BEGINNING, Instant
 from muniment.errors import (
-    ConfigurationError,
     InvalidValueError,
     NotAStoreError,
     StoreNotFoundError,
     VaultMismatchError,
 )
 from muniment.instants import to_instant
-from muniment.ledger import keys, tables
+from muniment.ledger import tables
+from muniment.ledger.archiving_lock import LOCK_SUFFIX
 from muniment.ledger.attesting import sign_every
 from muniment.ledger.database import (
     connect,
@@ -37,8 +37,6 @@ from muniment.ledger.database import (
     sqlite_file,
     writing,
 )
-from muniment.ledger.key_service import service_named
-from muniment.ledger.keys import KeyRing
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.memory_recorder import MemoryRecorder
 from muniment.ledger.sql_recorder import SqlRecorder
@@ -55,11 +53,11 @@ from muniment.settings import Settings
 
 LEDGER_FILE = "ledger.db"
 VAULT_FILE = "vault.db"
-KEY_FILE = "key"
+ARCHIVE_DIRECTORY = "archive"
 VAULT_SCHEMA = "muniment_vault"
 
 _MEMORY = "memory://"
-_OURS = frozenset({LEDGER_FILE, VAULT_FILE, KEY_FILE, ENGINE_DIRECTORY})
+_OURS = frozenset({LEDGER_FILE, VAULT_FILE, KEY_FILE, ENGINE_DIRECTORY, ARCHIVE_DIRECTORY})
 
 ClockSource = Callable[[], datetime | Instant]
 """A clock for tests and demonstrations: gives aware datetimes, or instants."""
@@ -73,6 +71,7 @@ class OpenLedger:
     Attributes:
         place: The directory or URL, without a password.
         tally: Counts receipts that are not recorded yet.
+        archive: Where the archive is, if anybody said.
         leave: Called once the ledger is closed.
     """
 
@@ -83,6 +82,7 @@ class OpenLedger:
     place: str
     tally: Tally
     leave: Callable[[], object] | None = None
+    archive: str | None = None
 
 
 def settings_for(target: Settings | Path | str | None) -> Settings:
@@ -103,7 +103,11 @@ def settings_for(target: Settings | Path | str | None) -> Settings:
 
 
 def open_ledger(
-    settings: Settings, *, clock: ClockSource | None, create: bool
+    settings: Settings,
+    *,
+    clock: ClockSource | None,
+    create: bool,
+    with_vault: bool = False,
 ) -> OpenLedger:
     """
     Open the ledger that *settings* names.
@@ -112,6 +116,7 @@ def open_ledger(
         settings: Where it is.
         clock: Instead of the machine's or the database server's clock.
         create: Make it if there is none.
+        with_vault: Make only the ledger, for a vault that is there.
 
     Raises:
         StoreNotFoundError: If there is none, and none is to be made.
@@ -124,13 +129,18 @@ def open_ledger(
         return _in_memory(settings, clock)
     _check_place(settings.database_url, create=create)
     with ExitStack() as undone:
-        opened = _open(settings, clock, create=create, undone=undone)
+        opened = _open(settings, clock, create=create, with_vault=with_vault, undone=undone)
         undone.pop_all()
         return opened
 
 
 def _open(
-    settings: Settings, clock: ClockSource | None, *, create: bool, undone: ExitStack
+    settings: Settings,
+    clock: ClockSource | None,
+    *,
+    create: bool,
+    with_vault: bool,
+    undone: ExitStack,
 ) -> OpenLedger:
     """Open what *settings* names; *undone* lets go of it again if that fails."""
     engine = _connected(settings.database_url, settings, schema=None)
@@ -139,7 +149,7 @@ def _open(
     if not is_made and not create:
         raise StoreNotFoundError(_shown(settings.database_url))
     migrations.upgrade(engine, "ledger", lock_timeout=settings.lock_timeout)
-    vault = _vault(settings, has_ledger=_has_ledger(engine))
+    vault = _vault(settings, has_ledger=with_vault or _has_ledger(engine))
     undone.callback(vault.close)
     source = _clock(clock)
     if source is None and engine.dialect.name == "sqlite":
@@ -157,12 +167,14 @@ def _open(
     ledger = Ledger(recorder, vault, timeline, settings.ledger, conversation)
     timeline.bind(ledger.mapper)
     sign_every(ledger, settings.tree_head_every)
-    recall = open_recall(settings, ledger, timeline)
+    recall = open_recall(settings, ledger, timeline, conversation)
     place = _shown(settings.database_url)
     directory, name = _tally_place(settings), f"{vault.vault_id}-{settings.ledger}"
     tell_what_was_lost(ledger, directory, name)
     tally = Tally(directory, name)
-    return OpenLedger(ledger, timeline, conversation, recall, place, tally)
+    archive = archive_place(settings)
+    recorder.cold = ColdArchive(recorder, archive)
+    return OpenLedger(ledger, timeline, conversation, recall, place, tally, archive=archive)
 
 
 def _in_memory(settings: Settings, clock: ClockSource | None) -> OpenLedger:
@@ -179,9 +191,13 @@ def _in_memory(settings: Settings, clock: ClockSource | None) -> OpenLedger:
     timeline.bind(ledger.mapper)
     sign_every(ledger, settings.tree_head_every)
     removed = weakref.finalize(ledger, shutil.rmtree, place, ignore_errors=True)
-    recall = open_recall(settings, ledger, timeline)
+    recall = open_recall(settings, ledger, timeline, conversation)
     tally = Tally(None, settings.ledger)
-    return OpenLedger(ledger, timeline, conversation, recall, _MEMORY, tally, removed)
+    archive = settings.archive_url or str(place / ARCHIVE_DIRECTORY)
+    recorder.cold = ColdArchive(recorder, archive)
+    return OpenLedger(
+        ledger, timeline, conversation, recall, _MEMORY, tally, removed, archive
+    )
 
 
 def _connected(url: str, settings: Settings, *, schema: str | None) -> sa.Engine:
@@ -230,7 +246,9 @@ def _ours(file: Path) -> frozenset[str]:
     """Return what a store that was being made when its process died may have left."""
     names = _OURS | {file.name}
     return names | {
-        f"{name}{end}" for name in names for end in ("-wal", "-shm", "-journal")
+        f"{name}{end}"
+        for name in names
+        for end in ("-wal", "-shm", "-journal", LOCK_SUFFIX)
     }
 
 
@@ -257,7 +275,7 @@ def _vault(settings: Settings, *, has_ledger: bool) -> Vault:
                 f"the vault at {_shown(url)} is gone, and with it every key: no content "
                 "can be read"
             )
-        ring = _key_ring(settings, create=not has_vault)
+        ring = key_ring(settings, create=not has_vault)
         timeout = settings.lock_timeout
         migrations.upgrade(engine, "vault", lock_timeout=timeout, schema=schema)
         vault = Vault(engine, ledger=settings.ledger, keys=ring, lock_timeout=timeout)
@@ -276,57 +294,18 @@ def _vault_place(settings: Settings) -> tuple[str, str | None]:
     return _url_of(file.parent / VAULT_FILE), None
 
 
-def _key_ring(settings: Settings, *, create: bool) -> KeyRing:
-    if settings.key_service is not None:
-        if settings.key is not None:
-            raise ConfigurationError(
-                "both a key and a key service are named", "leave one of them out"
-            )
-        return KeyRing(service_named(settings.key_service))
-    if settings.key is not None:
-        text = settings.key.get_secret_value()
-        return KeyRing(lambda: keys.from_text(text, origin="MUNIMENT_KEY"))
-    path = settings.key_file or _default_key_file(settings)
-    keys.from_file(path, create=create)
-    return KeyRing(lambda: keys.from_file(path, create=False))
-
-
-def rotate_key(settings: Settings, vault: Vault, progress: Callable[[int], None]) -> int:
-    """Replace the key-encryption key of *vault*; see `MemoryStore.rotate_key`."""
-    if settings.key_service is not None or settings.key is not None:
-        known = vault.keys_at_hand()
-        if len(known) == 1:
-            raise ConfigurationError(
-                "one key-encryption key is at hand",
-                "let MUNIMENT_KEY name the old key and a new one, with a comma, or the "
-                "key service give both",
-            )
-        return vault.rotate(known[-1], progress=progress)
-    path = settings.key_file or _default_key_file(settings)
-    held = keys.from_file(path, create=False)
-    if len(held) == 1:
-        held = (*held, keys.new_key())
-        keys.to_file(path, held)
-    done = vault.rotate(held[-1].kek_id, progress=progress)
-    keys.to_file(path, held[-1:])
-    return done
+def archive_place(settings: Settings) -> str | None:
+    """Return where the archive of a store is, if anybody said."""
+    if settings.archive_url is not None:
+        return settings.archive_url
+    file = sqlite_file(settings.database_url)
+    return None if file is None else str(file.parent / ARCHIVE_DIRECTORY)
 
 
 def _tally_place(settings: Settings) -> Path:
     """Return where the tallies of receipts are kept: beside the ledger, or at home."""
     file = sqlite_file(settings.database_url)
-    return file.parent if file else _default_key_file(settings).parent
-
-
-def _default_key_file(settings: Settings) -> Path:
-    file = sqlite_file(settings.vault_url or settings.database_url)
-    if file is not None:
-        return file.parent / KEY_FILE
-    # A server has no directory of ours: the key stays with whoever runs the store.
-    place = sa.make_url(settings.database_url).set(password=None, query={})
-    digest = hashlib.sha256(place.render_as_string().encode()).hexdigest()[:12]
-    home = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
-    return Path(home) / "muniment" / "keys" / f"{place.database}-{digest}"
+    return file.parent if file else default_key_file(settings).parent
 
 
 def _enrol(engine: sa.Engine, settings: Settings, vault: Vault, *, create: bool) -> None:

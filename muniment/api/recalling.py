@@ -17,6 +17,7 @@ from muniment.ledger.sql_recorder import SqlRecorder
 from muniment.ledger.vault import Vault
 from muniment.projections.beliefs import Timeline
 from muniment.projections.catch_up import Makers, Sources
+from muniment.projections.conversation import Conversation
 from muniment.projections.generations import MemoryGenerations, SqlGenerations
 from muniment.projections.memory_current import MemoryEngine
 from muniment.projections.memory_vectors import MemoryVersionVectors
@@ -29,7 +30,7 @@ from muniment.projections.ports import (
 )
 from muniment.projections.turns import Turn, always, turns_of
 from muniment.projections.upkeep import Upkeep
-from muniment.projections.uses import repeats_in
+from muniment.projections.uses import uses_in
 from muniment.projections.vectors import SqlVersionVectors
 from muniment.recall import embedders
 from muniment.recall.documents import Documents
@@ -116,7 +117,9 @@ class RecallStores:
         return self._recall.vectors.scrub() and has_heard
 
 
-def open_recall(settings: Settings, ledger: Ledger, timeline: Timeline) -> Recall:
+def open_recall(
+    settings: Settings, ledger: Ledger, timeline: Timeline, conversation: Conversation
+) -> Recall:
     """
     Open what answers searches of *ledger*; no engine is taken and no model loaded yet.
 
@@ -154,7 +157,7 @@ def open_recall(settings: Settings, ledger: Ledger, timeline: Timeline) -> Recal
             meaning,
             _tuning(settings),
             Preselection(upkeep, meaning, LEXICON),
-            repeats_in(recorder),
+            uses_in(recorder, conversation),
         ),
         meaning=meaning,
         documents=documents,

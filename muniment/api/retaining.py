@@ -81,7 +81,7 @@ class Retainer:
         if state.frozen or state.erased:
             return
         streams = showing.by_fact(self._ledger.subject_events(subject))
-        used = self._used(subject)
+        used = self._used(list(streams))
         for fact_id, events in streams.items():
             held = bool(state.holds_on(fact_id))
             fact = _retained(fact_id, events, now, held=held)
@@ -92,13 +92,13 @@ class Retainer:
             if cause is not None:
                 yield fact_id, cause
 
-    def _used(self, subject: Subject) -> Mapping[str, Instant]:
+    def _used(self, fact_ids: Sequence[str]) -> Mapping[str, Instant]:
         """Return when facts were last used, as whoever knows of it says; the latest."""
         found: dict[str, Instant] = {}
         if all(rule.unused_for_us is None for rule in self._rules):
             return found
         for each in self._last_use:
-            for fact_id, used_at in each.last_used(subject.ref).items():
+            for fact_id, used_at in each.last_used(fact_ids).items():
                 found[fact_id] = max(used_at, found.get(fact_id, used_at))
         return found
 

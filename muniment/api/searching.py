@@ -167,7 +167,8 @@ class SearchingStore(ReadingStore):
         answer = self._recall.searcher.search(
             Question(
                 text=asked.text,
-                position=point.position if required is None else required,
+                position=point.position,
+                required=point.position if required is None else required,
                 is_current=asked.is_current,
                 subjects=subjects,
                 hidden=hidden,

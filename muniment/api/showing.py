@@ -93,9 +93,7 @@ def version(recorded: RecordedEvent, origins: Origins) -> FactVersion:
         source_turns=evidence.source_turns if evidence else origin.source_turns,
         confidence=_confidence(event),
         metadata=dict(evidence.metadata) if evidence else {},
-        claimed_at=to_datetime(evidence.claimed_at)
-        if evidence and evidence.claimed_at is not None
-        else None,
+        claimed_at=_claimed_at(evidence) or _imported_at(origin),
         restores=event.to_version
         if isinstance(event, FactRestored | FactRolledBack)
         else None,
@@ -143,6 +141,10 @@ def _claimed_at(evidence: Evidence | None) -> datetime | None:
     if evidence is None or evidence.claimed_at is None:
         return None
     return moment(evidence.claimed_at)
+
+
+def _imported_at(origin: Origin) -> datetime | None:
+    return None if origin.claimed_at is None else moment(origin.claimed_at)
 
 
 def _confidence(event: Event) -> float | None:

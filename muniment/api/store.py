@@ -7,19 +7,20 @@ from typing import Self, Unpack
 
 from muniment.api import inputs
 from muniment.api.answers import Receipt, RollbackPlan
-from muniment.api.explaining import ExplainingStore
 from muniment.api.fields import By
 from muniment.api.forgetting import Forgetter
+from muniment.api.key_files import rotate_key
 from muniment.api.opening import (
     ClockSource,
     OpenLedger,
     open_ledger,
-    rotate_key,
     settings_for,
 )
 from muniment.api.recalling import RecallStores
 from muniment.api.receipting import ReceiptBook
+from muniment.api.restoring import RestorableStore
 from muniment.api.rollbacks import Cause, OnConflict, Planner, plan_fact
+from muniment.api.sources import Kept
 from muniment.api.verbs import verb, write_verb
 from muniment.domain.commands import RollBackFact
 from muniment.domain.scope import Scope
@@ -33,7 +34,7 @@ _ATTEMPTS = 10
 """How often a rollback that nobody has looked at is planned anew before it gives up."""
 
 
-class MemoryStore(ExplainingStore):
+class MemoryStore(RestorableStore):
     """
     What agents remember of people, at every moment it was remembered.
 
@@ -46,11 +47,14 @@ class MemoryStore(ExplainingStore):
             opened.ledger, opened.timeline, content_limit=settings.content_limit
         )
         self._place = opened.place
+        self._archive_place = opened.archive
+        self._content_limit = settings.content_limit
         self._recall = opened.recall
         lookup = self._lookup
         self._conversation = opened.conversation
         stores = opened.conversation, RecallStores(opened.recall)
         lookup.derived = (*lookup.derived, *stores)
+        lookup.last_use = (opened.conversation,)
         self._receipts = ReceiptBook(
             opened.ledger,
             window=settings.receipt_window,
@@ -58,6 +62,7 @@ class MemoryStore(ExplainingStore):
             patience=settings.lock_timeout,
             tally=opened.tally,
         )
+        self.sources = Kept("turns", self.turns_of), Kept("receipts", self.receipts_of)
         self._leave = opened.leave
         self._settings = settings
 
@@ -355,16 +360,6 @@ class MemoryStore(ExplainingStore):
             ConfigurationError: If the environment names no second key.
         """
         return rotate_key(self._settings, self._ledger.vault, progress or _silent)
-
-    def rebuild(self) -> int:
-        """
-        Replace timeline and conversation by a fresh fold of the ledger; writers wait.
-
-        Returns:
-            How many rectangles the timeline has.
-        """
-        self._conversation.rebuild()
-        return self._lookup.timeline.rebuild()
 
     def _planned(
         self,

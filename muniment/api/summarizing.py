@@ -147,7 +147,8 @@ class SummarizingStore(ReplayingStore):
             trigger = SummaryTrigger.ASKED
         pieces = []
         if trigger is not None:
-            pieces = [_of_turns(some) for some in chunks(older, every)]
+            runs = _runs(older)
+            pieces = [_of_turns(some) for run in runs for some in chunks(run, every)]
         by_whom = _How(maker=summarizer, trigger=trigger, by=by)
         return self._all_made(session_id, pieces, by_whom, meta_every)
 
@@ -208,9 +209,14 @@ class SummarizingStore(ReplayingStore):
         """Return the turns that no summary covers, but for the last ones."""
         turns = sorted(self.get_turns(session_id), key=lambda each: each.number)
         used = self._used(session_id, None)
-        covered = max((each.last_turn for each in used.values()), default=0)
-        pending = [each for each in turns if each.number > covered]
-        return pending[: len(pending) - keep] if keep else pending
+        covered = {
+            number
+            for each in used.values()
+            if each.level == 1
+            for number in range(each.first_turn, each.last_turn + 1)
+        }
+        last = turns[-1].number - keep if turns else 0
+        return [e for e in turns if e.number <= last and e.number not in covered]
 
     def _summaries_for(
         self, session_id: str | None, turns: Sequence[Turn], point: Point
@@ -312,6 +318,16 @@ def _due(older: Sequence[Turn], *, every: int, budget: int | None) -> SummaryTri
     if len(before) >= _TOPIC_WINDOW and has_turned(before, after):
         return SummaryTrigger.TOPIC
     return None
+
+
+def _runs(turns: Sequence[Turn]) -> list[list[Turn]]:
+    """Return *turns* in stretches between which others are summarised already."""
+    runs: list[list[Turn]] = []
+    for turn in turns:
+        if not runs or runs[-1][-1].number + 1 != turn.number:
+            runs.append([])
+        runs[-1].append(turn)
+    return runs
 
 
 def _of_turns(turns: Sequence[Turn]) -> _Piece:

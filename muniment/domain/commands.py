@@ -180,6 +180,21 @@ class EraseSubject:
     """Make the subject unreadable and unfindable at every as-of, once no hold binds it."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiscloseSubject:
+    """Say that a copy of what is remembered of the subject is made for somebody."""
+
+    disclosure_id: str
+    form: str
+    matter: str
+
+
 SubjectCommand = (
-    FreezeSubject | ThawSubject | PlaceHold | ReleaseHold | DeferRedaction | EraseSubject
+    FreezeSubject
+    | ThawSubject
+    | PlaceHold
+    | ReleaseHold
+    | DeferRedaction
+    | DiscloseSubject
+    | EraseSubject
 )

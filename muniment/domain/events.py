@@ -248,6 +248,22 @@ class ErasureDeferred:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SubjectDisclosed:
+    """
+    A copy of what is remembered of the subject was made for somebody.
+
+    Attributes:
+        disclosure_id: Names the copy, and stands in it.
+        form: ``evidence`` for a package of evidence, ``export`` for one of all there is.
+        matter: What it was made for. Sealed.
+    """
+
+    disclosure_id: str
+    form: str
+    matter: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SubjectErased:
     """The keys of the subject were destroyed. Not reversible."""
 
@@ -264,6 +280,7 @@ SubjectEvent = (
     | HoldReleased
     | RedactionDeferred
     | ErasureDeferred
+    | SubjectDisclosed
     | SubjectErased
     | RequestAnswered
 )

@@ -7,6 +7,7 @@ from typing import assert_never
 
 from muniment.domain.commands import (
     DeferRedaction,
+    DiscloseSubject,
     EraseSubject,
     FreezeSubject,
     PlaceHold,
@@ -20,6 +21,7 @@ from muniment.domain.events import (
     HoldReleased,
     RedactionDeferred,
     RequestAnswered,
+    SubjectDisclosed,
     SubjectErased,
     SubjectEvent,
     SubjectFrozen,
@@ -88,6 +90,13 @@ def decide(command: SubjectCommand, subject: SubjectState) -> tuple[SubjectEvent
         case DeferRedaction():
             asked = command.fact_id in subject.deferred
             return () if asked else (RedactionDeferred(fact_id=command.fact_id),)
+        case DiscloseSubject():
+            made = SubjectDisclosed(
+                disclosure_id=command.disclosure_id,
+                form=command.form,
+                matter=command.matter,
+            )
+            return (made,)
         case EraseSubject() if subject.holds:
             return () if subject.erasure_deferred else (ErasureDeferred(),)
         case EraseSubject():
@@ -116,6 +125,8 @@ def evolve(subject: SubjectState, event: SubjectEvent) -> SubjectState:
             return replace(subject, holds=kept, released=released)
         case RedactionDeferred():
             return replace(subject, deferred=(*subject.deferred, event.fact_id))
+        case SubjectDisclosed():
+            return subject
         case ErasureDeferred():
             return replace(subject, erasure_deferred=True)
         case SubjectErased():

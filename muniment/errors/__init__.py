@@ -43,6 +43,8 @@ Every error Muniment raises on purpose.
     - ProposalStateError        a proposal that is not what it has to be
     - SessionEndedError         nothing more can be said in it
     - RollbackConflictError     others wrote on top of what would go
+    - ArchiveAheadError         an older ledger was put back
+    - LedgerNotEmptyError       only an empty one can be restored
   + Forbidden                   the caller may not do this
     - AccessDeniedError         not to a memory it can read
     - OutOfReachError           not even know what there is
@@ -67,6 +69,7 @@ Every error Muniment raises on purpose.
     - EmbedderUnavailableError  it cannot embed now, or answers nonsense
     - SummarizerUnavailableError  a model cannot summarise now, or answers nonsense
     - WitnessUnavailableError   a tree head could not be published
+    - ArchiveUnavailableError   the archive cannot be reached
     - RateLimitedError          more requests than a key has
     - ServiceUnavailableError   a service did not answer its client
     - IssuerUnavailableError    the keys to check tokens by cannot be had
@@ -76,6 +79,8 @@ Every error Muniment raises on purpose.
     - DamagedDatabaseError      a file the database cannot read
     - BrokenSealError           a payload that does not open under its key
     - VaultMismatchError        the vault belongs to another store
+    - DamagedArchiveError       a file of the archive was altered, or is gone
+    - IncompleteExportError     an export that would end short
     - TamperedError             what is stored is not what was recorded
     - ProjectionError           a projection does not follow from the ledger
 
@@ -116,11 +121,14 @@ from muniment.errors.categories import (
     Unavailable,
 )
 from muniment.errors.faults import (
+    ArchiveUnavailableError,
     BrokenSealError,
     CommitUncertainError,
+    DamagedArchiveError,
     DamagedDatabaseError,
     DatabaseUnavailableError,
     EmbedderUnavailableError,
+    IncompleteExportError,
     IndexHeldError,
     IndexUnavailableError,
     KeyServiceUnavailableError,
@@ -164,9 +172,11 @@ from muniment.errors.missing import (
     UnknownTurnError,
 )
 from muniment.errors.refused import (
+    ArchiveAheadError,
     ForgottenRequestError,
     HoldTakenError,
     IdempotencyConflictError,
+    LedgerNotEmptyError,
     PlanOutdatedError,
     RollbackConflictError,
     SessionEndedError,
@@ -179,12 +189,15 @@ from muniment.errors.refused import (
 __all__ = [
     "AccessDeniedError",
     "ApprovalRequiredError",
+    "ArchiveAheadError",
+    "ArchiveUnavailableError",
     "BrokenSealError",
     "CommitUncertainError",
     "ConfigurationError",
     "Conflict",
     "ContentTooLargeError",
     "Corruption",
+    "DamagedArchiveError",
     "DamagedDatabaseError",
     "DatabaseUnavailableError",
     "EmbedderUnavailableError",
@@ -200,6 +213,7 @@ __all__ = [
     "HoldTakenError",
     "IdempotencyConflictError",
     "ImpersonationError",
+    "IncompleteExportError",
     "IndexHeldError",
     "IndexUnavailableError",
     "InvalidCursorError",
@@ -211,6 +225,7 @@ __all__ = [
     "IssuerUnavailableError",
     "KeyServiceUnavailableError",
     "LedgerBusyError",
+    "LedgerNotEmptyError",
     "LoadError",
     "MissingKeyError",
     "MunimentError",

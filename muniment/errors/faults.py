@@ -34,6 +34,38 @@ class WitnessUnavailableError(Unavailable):
         )
 
 
+class ArchiveUnavailableError(Unavailable):
+    """The archive cannot be reached, or somebody else writes to it."""
+
+    def __init__(self, place: str, problem: str) -> None:
+        self.place, self.problem = place, problem
+        super().__init__(
+            f"{place} is unavailable: {problem}; nothing was lost, try again later"
+        )
+
+
+class DamagedArchiveError(Corruption):
+    """A file of the archive is not what its manifest says."""
+
+    def __init__(self, file: str, problem: str) -> None:
+        self.file, self.problem = file, problem
+        super().__init__(
+            f"{file} of the archive: {problem}; stop, keep the files, and put a copy of it "
+            "back"
+        )
+
+
+class IncompleteExportError(Corruption):
+    """An export does not add up to what the store holds."""
+
+    def __init__(self, what: str, expected: int, found: int) -> None:
+        self.what, self.expected, self.found = what, expected, found
+        super().__init__(
+            f"the export has {found:,} of {expected:,} {what}; nothing was given out, see: "
+            "muniment verify"
+        )
+
+
 class KeyServiceUnavailableError(Unavailable):
     """The service that has the key-encryption key cannot be reached, or refuses."""
 

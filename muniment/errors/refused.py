@@ -72,6 +72,26 @@ class RollbackConflictError(Conflict):
         )
 
 
+class ArchiveAheadError(Conflict):
+    """The archive holds what the ledger does not: an older ledger was put back."""
+
+    def __init__(self, file: str, ledger: str) -> None:
+        self.file, self.ledger = file, ledger
+        super().__init__(
+            f"the archive of ledger {ledger} is ahead of it, see {file}: an older backup "
+            "was restored. Rebuild the ledger from the archive, or move that manifest and "
+            "the later ones to another place"
+        )
+
+
+class LedgerNotEmptyError(Conflict):
+    """A ledger that is to be restored, or imported into, holds something already."""
+
+    def __init__(self, what: str, held: int) -> None:
+        self.what, self.held = what, held
+        super().__init__(f"{what} holds {held:,} events already; use an empty one")
+
+
 class SessionEndedError(Conflict):
     """Nothing more can be said in a session that ended."""
 

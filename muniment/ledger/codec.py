@@ -50,6 +50,7 @@ _KINDS: dict[type[Event], str] = {
     events.HoldReleased: "subject.hold_released",
     events.RedactionDeferred: "subject.redaction_deferred",
     events.ErasureDeferred: "subject.erasure_deferred",
+    events.SubjectDisclosed: "subject.disclosed",
     events.SubjectErased: "subject.erased",
     access_events.AccessRecorded: "access.recorded",
     access_events.GlassBroken: "access.glass_broken",

@@ -341,7 +341,7 @@ class Ledger:
     def _earlier(self, append: Append, request: Request) -> Committed | None:
         """Return what an earlier request with the same idempotency key did."""
         key = request.origin.idempotency_key
-        row = append.find_request(self._idempotency_tag(key)) if key else None
+        row = append.find_request(self.idempotency_tag(key)) if key else None
         if key is None or row is None:
             return None
         is_ours = row.subject_ref == self.mapper.nobody.ref
@@ -364,8 +364,7 @@ class Ledger:
     def _row(
         self, head: Head, request: Request, transaction: Transaction, count: int
     ) -> TransactionRow:
-        key = request.origin.idempotency_key
-        tx_id = head.tx_id + 1
+        key, tx_id = request.origin.idempotency_key, head.tx_id + 1
         return TransactionRow(
             tx_id=tx_id,
             recorded_at=transaction.recorded_at,
@@ -373,7 +372,7 @@ class Ledger:
             last_position=head.position + count,
             action=request.action,
             subject_ref=transaction.subject.ref,
-            idempotency_tag=self._idempotency_tag(key) if key else None,
+            idempotency_tag=self.idempotency_tag(key) if key else None,
             request_tag=self._request_tags(request, transaction.subject)[0]
             if key
             else None,
@@ -384,7 +383,8 @@ class Ledger:
             ),
         )
 
-    def _idempotency_tag(self, key: str) -> bytes:
+    def idempotency_tag(self, key: str) -> bytes:
+        """Return the digest by which the transaction with a key is found."""
         return sealing.tag(self._request_key, codec.canonical(["key", key]))
 
     def _request_tags(self, request: Request, subject: Subject) -> tuple[bytes, bytes]:

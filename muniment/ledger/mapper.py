@@ -1,7 +1,7 @@
 """From domain events to sealed, stored ones and back: the library's mapper, per stream."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 import msgspec
@@ -10,7 +10,7 @@ from eventsourcing.persistence import JSONTranscoder, Mapper, StoredEvent
 from muniment.domain.events import Event, FactAsserted, FactRevised, Traits
 from muniment.domain.scope import Scope
 from muniment.errors import BrokenSealError
-from muniment.ledger import codec, sealing
+from muniment.ledger import codec, payload, sealing
 from muniment.ledger.records import (
     DraftEvent,
     Origin,
@@ -22,8 +22,11 @@ from muniment.ledger.records import (
 from muniment.ledger.vault import Subject, Vault
 
 
-_OF_SUBJECT, _OF_LEDGER = b"\x01", b"\x02"
+_OF_SUBJECT, _OF_LEDGER = b"\x03", b"\x04"
 """Whose key a transaction's header is sealed with."""
+
+_FIRST_FORMAT = {b"\x01": _OF_SUBJECT, b"\x02": _OF_LEDGER}
+"""The same of headers that were not compressed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +36,23 @@ class OpenedEvent:
     originator_id: str
     originator_version: int
     event: Event
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """
+    One event taken apart, for somebody outside.
+
+    Attributes:
+        header: What stays readable, JSON.
+        content: What was sealed, JSON or empty; ``None`` once its key is destroyed.
+        key: Opens this event alone; ``None`` where there is none, or where only the key
+            of its whole stream does.
+    """
+
+    header: bytes
+    content: bytes | None
+    key: bytes | None = field(repr=False)
 
 
 class SealingMapper(Mapper[str]):
@@ -66,8 +86,8 @@ class SealingMapper(Mapper[str]):
             originator_id=draft.originator_id,
             originator_version=draft.originator_version,
             topic=encoded.topic,
-            state=sealing.packed(
-                encoded.header, sealing.seal(key, encoded.content, place=place)
+            state=payload.packed(
+                encoded.header, payload.seal(key, encoded.content, place=place)
             ),
             subject_ref=draft.subject.ref,
             key_id=key_id,
@@ -145,7 +165,7 @@ class SealingMapper(Mapper[str]):
         mark, key = _OF_LEDGER, self._header_key
         if subject is not None:
             mark, key = _OF_SUBJECT, subject.header_key
-        return mark + sealing.seal(key, plain, place=self._header_place(tx_id))
+        return mark + payload.seal(key, plain, place=self._header_place(tx_id))
 
     def unsubjected(
         self, event: Event, *, stream: str, version: int, subject_ref: str
@@ -153,27 +173,61 @@ class SealingMapper(Mapper[str]):
         """Return an event that says nothing of a subject whose keys are gone already."""
         encoded = codec.encode(event)
         place = self._place(stream, version, encoded.topic, encoded.header)
-        sealed = sealing.seal(self._header_key, encoded.content, place=place)
+        sealed = payload.seal(self._header_key, encoded.content, place=place)
         return SealedEvent(
             originator_id=stream,
             originator_version=version,
             topic=encoded.topic,
-            state=sealing.packed(encoded.header, sealed),
+            state=payload.packed(encoded.header, sealed),
             subject_ref=subject_ref,
         )
 
     def origin(self, subject: Subject | None, transaction: TransactionRow) -> Origin:
         """Return who did something and why; nothing of it once the subject is erased."""
         mark, sealed = transaction.header[:1], transaction.header[1:]
-        if mark == _OF_LEDGER:
-            key = self._header_key
-        elif mark == _OF_SUBJECT and subject is not None:
-            key = subject.header_key
-        else:
+        key = self._header_key_of(subject, _FIRST_FORMAT.get(mark, mark))
+        if key is None:
             return Origin()
         place = self._header_place(transaction.tx_id)
-        plain = sealing.unseal(key, sealed, place=place)
+        if mark in _FIRST_FORMAT:
+            plain = sealing.unseal(key, sealed, place=place)
+        else:
+            plain = payload.unseal(key, sealed, place=place, shown=place.decode())
         return msgspec.json.decode(plain, type=Origin)
+
+    def shown(self, events: Sequence[StampedEvent], subject: Subject | None) -> list[Shown]:
+        """Return the parts of each of *events*, with the key that opens it and no other."""
+        keys: Mapping[int, bytes] = {}
+        if subject is not None and events:
+            keys = self._vault.keys(subject, [each.sealed.key_id for each in events])
+        return [self._shown(each.sealed, keys.get(each.sealed.key_id)) for each in events]
+
+    def _shown(self, sealed: SealedEvent, key: bytes | None) -> Shown:
+        stream, version = str(sealed.originator_id), sealed.originator_version
+        where = f"{stream} version {version}"
+        header, ciphertext, is_first = payload.unpacked(sealed.state, place=where)
+        if key is None:
+            return Shown(header=header, content=None, key=None)
+        place = self._place(stream, version, sealed.topic, header)
+        if is_first:
+            plain = sealing.unseal(key, ciphertext, place=place, shown=where)
+            return Shown(header=header, content=plain, key=None)
+        plain = payload.unseal(key, ciphertext, place=place, shown=where)
+        own = payload.own_key(key, ciphertext, place=place)
+        return Shown(header=header, content=plain, key=own)
+
+    def origin_key(self, subject: Subject | None, row: TransactionRow) -> bytes | None:
+        """Return the key that opens the header of *row* alone, where there is one."""
+        mark, sealed = row.header[:1], row.header[1:]
+        key = self._header_key_of(subject, mark)
+        if key is None:
+            return None
+        return payload.own_key(key, sealed, place=self._header_place(row.tx_id))
+
+    def _header_key_of(self, subject: Subject | None, mark: bytes) -> bytes | None:
+        if mark == _OF_LEDGER:
+            return self._header_key
+        return subject.header_key if mark == _OF_SUBJECT and subject else None
 
     def _recorded(
         self, stamped: StampedEvent, key: bytes | None, tagged_by: Subject | None
@@ -193,11 +247,12 @@ class SealingMapper(Mapper[str]):
     def _open(self, sealed: SealedEvent, key: bytes | None) -> Event:
         stream, version = str(sealed.originator_id), sealed.originator_version
         where = f"{stream} version {version}"
-        header, ciphertext = sealing.unpacked(sealed.state, place=where)
+        header, ciphertext, is_first = payload.unpacked(sealed.state, place=where)
         content = None
         if key is not None:
             place = self._place(stream, version, sealed.topic, header)
-            content = sealing.unseal(key, ciphertext, place=place, shown=where)
+            unseal = sealing.unseal if is_first else payload.unseal
+            content = unseal(key, ciphertext, place=place, shown=where)
         try:
             return codec.decode(sealed.topic, header, content, place=where)
         except (

@@ -1,15 +1,18 @@
 """A ledger in memory: the twin that the durable recorders are tested against."""
 
-from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from threading import RLock
 
 from eventsourcing.persistence import IntegrityError, Tracking
+from msgspec import structs
 
 from muniment.clock import Clock
 from muniment.domain.time import BEGINNING, Instant
 from muniment.ledger import merkle
+from muniment.ledger.cold import Segment, is_dropped
 from muniment.ledger.leaves import LeafHasher, digest_of
 from muniment.ledger.merkle import Tile, TreeStore
 from muniment.ledger.recorder import Append, LedgerRecorder, Present
@@ -34,6 +37,8 @@ class MemoryRecorder(LedgerRecorder):
         self._horizon = BEGINNING
         self._tree = _MemoryTree()
         self._tree_heads: dict[int, str] = {}
+        self._segments: list[Segment] = []
+        self._archiving = RLock()
         self.read_models: dict[str, object] = {}
 
     @contextmanager
@@ -72,12 +77,12 @@ class MemoryRecorder(LedgerRecorder):
         self, *, after: int = 0, until: int | None = None, limit: int
     ) -> Sequence[StampedEvent]:
         with self._lock:
-            return self._events[max(after, 0) : until][:limit]
+            return self.whole(self._events[max(after, 0) : until][:limit])
 
     def read_stream(self, stream: str) -> Sequence[StampedEvent]:
         with self._lock:
             found = [each for each in self._events if each.sealed.originator_id == stream]
-        return sorted(found, key=lambda each: each.sealed.originator_version)
+        return sorted(self.whole(found), key=lambda each: each.sealed.originator_version)
 
     def read_streams(self, streams: Collection[str]) -> Sequence[StampedEvent]:
         found = (self.read_stream(each) for each in sorted(set(streams)))
@@ -88,7 +93,7 @@ class MemoryRecorder(LedgerRecorder):
     ) -> Sequence[StampedEvent]:
         with self._lock:
             events = self._events[after:until]
-        return [each for each in events if each.sealed.subject_ref == subject_ref]
+        return self.whole([e for e in events if e.sealed.subject_ref == subject_ref])
 
     def read_prefix(
         self, prefix: str, *, before: str | None, subject_ref: str | None, limit: int
@@ -103,7 +108,7 @@ class MemoryRecorder(LedgerRecorder):
             ]
         found.sort(key=lambda each: each.sealed.originator_version)
         found.sort(key=lambda each: str(each.sealed.originator_id), reverse=True)
-        return found[:limit]
+        return self.whole(found[:limit])
 
     def transactions(self, numbers: Collection[int]) -> Sequence[TransactionRow]:
         found = (self.transaction(each) for each in sorted(set(numbers)))
@@ -143,6 +148,20 @@ class MemoryRecorder(LedgerRecorder):
     def max_tracking_id(self, application_name: str) -> int | None:
         with self._lock:
             return self._tracking.get(application_name)
+
+    def stream_lengths(self, streams: Sequence[str], *, until: int) -> Mapping[str, int]:
+        with self._lock:
+            found = Counter(str(e.sealed.originator_id) for e in self._events[:until])
+        return {each: found[each] for each in streams}
+
+    def segments(self) -> Sequence[Segment]:
+        with self._lock:
+            return tuple(self._segments)
+
+    @contextmanager
+    def archiving(self) -> Iterator[None]:
+        with self._archiving:
+            yield
 
     def close(self) -> None:
         """Keep everything: another store in this process may be open on it."""
@@ -242,6 +261,21 @@ class _MemoryAppend:
         return next(
             (each for each in rows if each.idempotency_tag == idempotency_tag), None
         )
+
+    def add_segment(self, segment: Segment) -> None:
+        self._recorder._segments.append(segment)  # noqa: SLF001
+
+    def droppable(self, *, first: int, last: int) -> Sequence[int]:
+        events = self._recorder._events[first - 1 : last]  # noqa: SLF001
+        facts = [e for e in events if str(e.sealed.originator_id).startswith(FACT)]
+        return [each.position for each in facts if not is_dropped(each)]
+
+    def drop_payloads(self, positions: Sequence[int]) -> None:
+        events = self._recorder._events  # noqa: SLF001
+        for position in positions:
+            kept = events[position - 1]
+            emptied = replace(kept.sealed, state=b"")
+            events[position - 1] = structs.replace(kept, sealed=emptied)
 
     def subject_moved_at(self, subject_ref: str) -> int:
         events = self._recorder.read_subject(subject_ref)

@@ -6,7 +6,7 @@ Muniment appends through `LedgerRecorder.appending`, which holds the ledger's lo
 """
 
 from abc import abstractmethod
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from threading import Event, Thread
@@ -23,6 +23,8 @@ from eventsourcing.persistence import (
 )
 
 from muniment.domain.time import Instant
+from muniment.errors import ArchiveUnavailableError
+from muniment.ledger.cold import ColdStore, Segment, is_dropped
 from muniment.ledger.merkle import TreeStore
 from muniment.ledger.records import Head, SealedEvent, StampedEvent, TransactionRow
 
@@ -107,6 +109,15 @@ class Append(Protocol):
     def subject_moved_at(self, subject_ref: str) -> int:
         """Return the position of the last event of a subject's facts; 0 for none."""
 
+    def add_segment(self, segment: Segment) -> None:
+        """Remember a segment of the archive that is written; it continues the last one."""
+
+    def droppable(self, *, first: int, last: int) -> Sequence[int]:
+        """Return where facts' events *first* to *last* have their payload here."""
+
+    def drop_payloads(self, positions: Sequence[int]) -> None:
+        """Let go of the payloads of events that the archive holds."""
+
 
 class LedgerRecorder(ProcessRecorder):
     """
@@ -114,7 +125,12 @@ class LedgerRecorder(ProcessRecorder):
 
     Safe to use from many threads; a durable one from many processes. A reader sees a
     prefix of the ledger, never a gap.
+
+    Attributes:
+        cold: Where payloads are that left the database; asked without the reader noticing.
     """
+
+    cold: ColdStore | None = None
 
     @abstractmethod
     def appending(self) -> AbstractContextManager[Append]:
@@ -206,8 +222,33 @@ class LedgerRecorder(ProcessRecorder):
         """Return size and signed note of every tree head, smallest first."""
 
     @abstractmethod
+    def stream_lengths(self, streams: Sequence[str], *, until: int) -> Mapping[str, int]:
+        """Return how many events each of *streams* has up to position *until*."""
+
+    @abstractmethod
+    def segments(self) -> Sequence[Segment]:
+        """Return the segments of the archive, oldest first."""
+
+    @abstractmethod
+    def archiving(self) -> AbstractContextManager[None]:
+        """
+        Be the only one that writes to the archive of this ledger.
+
+        Raises:
+            ArchiveUnavailableError: If another process does.
+        """
+
+    @abstractmethod
     def close(self) -> None:
         """Let go of everything; what was committed stays."""
+
+    def whole(self, events: Sequence[StampedEvent]) -> Sequence[StampedEvent]:
+        """Return *events* with the payloads that left the database."""
+        if not any(is_dropped(each) for each in events):
+            return events
+        if self.cold is None:
+            raise ArchiveUnavailableError("the archive", "the store was opened without it")
+        return self.cold.whole(events)
 
     def insert_events(
         self, stored_events: Sequence[StoredEvent], **kwargs: Any

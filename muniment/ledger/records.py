@@ -160,6 +160,7 @@ class Origin:
         session_id: The conversation it happened in.
         source_turns: The turns it rests on, in order.
         idempotency_key: By which a retry finds the first answer.
+        claimed_at: When another ledger, which it was imported from, had recorded it.
     """
 
     actor: str | None = None
@@ -168,6 +169,7 @@ class Origin:
     session_id: str | None = None
     source_turns: tuple[str, ...] = ()
     idempotency_key: str | None = None
+    claimed_at: Instant | None = None
 
 
 class TransactionRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):

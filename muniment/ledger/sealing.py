@@ -30,9 +30,18 @@ def new_key() -> bytes:
     return os.urandom(KEY_BYTES)
 
 
+def new_nonce() -> bytes:
+    """Return a random nonce."""
+    return os.urandom(_NONCE_BYTES)
+
+
 def seal(key: bytes, plain: bytes, *, place: bytes) -> bytes:
     """Return *plain* under *key*, readable at *place* alone: nonce, ciphertext, tag."""
-    nonce = os.urandom(_NONCE_BYTES)
+    return seal_with(key, plain, nonce=new_nonce(), place=place)
+
+
+def seal_with(key: bytes, plain: bytes, *, nonce: bytes, place: bytes) -> bytes:
+    """Return what `seal` does; *nonce* was never used with *key* before."""
     return nonce + AESGCM(key).encrypt(nonce, plain, place)
 
 

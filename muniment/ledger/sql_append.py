@@ -1,12 +1,13 @@
 """What an append to the ledger in SQLite or PostgreSQL does while it holds the lock."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import sqlalchemy as sa
 
 from muniment.domain.time import Instant
-from muniment.ledger import statements, tables
+from muniment.ledger import sql_cold, statements, tables
 from muniment.ledger.bulk import insert_rows
+from muniment.ledger.cold import Segment
 from muniment.ledger.leaves import LeafHasher, digest_of
 from muniment.ledger.merkle import TreeStore
 from muniment.ledger.prepared import Row
@@ -18,8 +19,15 @@ from muniment.ledger.sql_tree import SqlTree
 class SqlAppend:
     """The ledger while its lock is held."""
 
-    def __init__(self, connection: sa.Connection, ledger: str, present: Present) -> None:
+    def __init__(
+        self,
+        connection: sa.Connection,
+        ledger: str,
+        present: Present,
+        whole: Callable[[Sequence[StampedEvent]], Sequence[StampedEvent]],
+    ) -> None:
         self.connection = connection
+        self._whole = whole
         self.head = present.head
         self._ledger = ledger
         self._hasher = LeafHasher(ledger)
@@ -81,7 +89,7 @@ class SqlAppend:
         rows = statements.READ_STREAM.rows(
             self.connection, ledger=self._ledger, stream=stream
         )
-        return [stamped(row) for row in rows]
+        return self._whole([stamped(row) for row in rows])
 
     def read_stream_end(self, stream: str) -> StampedEvent | None:
         row = statements.STREAM_END.first(
@@ -93,7 +101,7 @@ class SqlAppend:
         rows = statements.READ.rows(
             self.connection, ledger=self._ledger, after=first - 1, until=last
         )
-        return [stamped(row) for row in rows]
+        return self._whole([stamped(row) for row in rows])
 
     @property
     def tree(self) -> TreeStore:
@@ -107,6 +115,15 @@ class SqlAppend:
         statements.NEW_TREE_HEAD.run(
             self.connection, ledger=self._ledger, size=size, made_at_us=self.now, note=note
         )
+
+    def add_segment(self, segment: Segment) -> None:
+        sql_cold.add_segment(self.connection, self._ledger, segment)
+
+    def droppable(self, *, first: int, last: int) -> Sequence[int]:
+        return sql_cold.droppable(self.connection, self._ledger, first=first, last=last)
+
+    def drop_payloads(self, positions: Sequence[int]) -> None:
+        sql_cold.drop_payloads(self.connection, self._ledger, positions)
 
     def find_request(self, idempotency_tag: bytes) -> TransactionRow | None:
         row = statements.REQUEST.first(

@@ -7,7 +7,7 @@ visible in the order in which they were given out, and a reader never sees a gap
 """
 
 import hashlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import sqlalchemy as sa
@@ -15,11 +15,14 @@ from eventsourcing.persistence import IntegrityError, Tracking
 
 from muniment.clock import Clock
 from muniment.domain.time import BEGINNING, Instant
-from muniment.ledger import statements
+from muniment.ledger import sql_cold, statements
+from muniment.ledger.archiving_lock import archiving
+from muniment.ledger.cold import Segment
 from muniment.ledger.database import (
     StandingConnection,
     dispose,
     of_drivers,
+    reading,
     transaction,
 )
 from muniment.ledger.merkle import TreeStore
@@ -80,7 +83,8 @@ class SqlRecorder(LedgerRecorder):
             ):
                 # A statement of its own: it sees what was committed by whoever held
                 # the lock before.
-                yield SqlAppend(connection, self.ledger, self._present(connection))
+                present = self._present(connection)
+                yield SqlAppend(connection, self.ledger, present, self.whole)
         except of_drivers("IntegrityError") as error:
             raise IntegrityError(str(error)) from error
 
@@ -112,14 +116,14 @@ class SqlRecorder(LedgerRecorder):
             rows = statements.READ.rows(
                 connection, ledger=self.ledger, after=after, until=last
             )
-        return [stamped(row) for row in rows]
+        return self.whole([stamped(row) for row in rows])
 
     def read_stream(self, stream: str) -> Sequence[StampedEvent]:
         with self.reading() as connection:
             rows = statements.READ_STREAM.rows(
                 connection, ledger=self.ledger, stream=stream
             )
-        return [stamped(row) for row in rows]
+        return self.whole([stamped(row) for row in rows])
 
     def read_streams(self, streams: Collection[str]) -> Sequence[StampedEvent]:
         with self.reading() as connection:
@@ -130,7 +134,7 @@ class SqlRecorder(LedgerRecorder):
                 every=(statements.READ_STREAMS, "streams"),
                 ledger=self.ledger,
             )
-        return [stamped(row) for row in rows]
+        return self.whole([stamped(row) for row in rows])
 
     def read_subject(
         self, subject_ref: str, *, after: int = 0, until: int | None = None
@@ -144,7 +148,7 @@ class SqlRecorder(LedgerRecorder):
                 after=after,
                 until=last,
             )
-        return [stamped(row) for row in rows]
+        return self.whole([stamped(row) for row in rows])
 
     def read_prefix(
         self, prefix: str, *, before: str | None, subject_ref: str | None, limit: int
@@ -157,7 +161,7 @@ class SqlRecorder(LedgerRecorder):
             named["subject_ref"] = subject_ref
         with self.reading() as connection:
             rows = statement.rows(connection, **named)
-        return [stamped(row) for row in rows]
+        return self.whole([stamped(row) for row in rows])
 
     def transactions(self, numbers: Collection[int]) -> Sequence[TransactionRow]:
         with self.reading() as connection:
@@ -194,12 +198,28 @@ class SqlRecorder(LedgerRecorder):
             rows = statements.READ_WITH_LEAVES.rows(
                 connection, ledger=self.ledger, after=after, most=limit
             )
-        return [(stamped(row[:-1]), bytes(row[-1])) for row in rows]
+        events = self.whole([stamped(row[:-1]) for row in rows])
+        return [(each, bytes(row[-1])) for each, row in zip(events, rows, strict=True)]
 
     def tree_heads(self) -> Sequence[tuple[int, str]]:
         with self.reading() as connection:
             rows = statements.TREE_HEADS.rows(connection, ledger=self.ledger, least=0)
         return [(size, note) for size, note in rows]
+
+    def stream_lengths(self, streams: Sequence[str], *, until: int) -> Mapping[str, int]:
+        with self.reading() as connection:
+            return sql_cold.stream_lengths(connection, self.ledger, streams, until=until)
+
+    def segments(self) -> Sequence[Segment]:
+        # Asked for while a page of events is read, so not by a connection for reading.
+        engine = self.engine.execution_options(isolation_level="AUTOCOMMIT")
+        with reading(engine) as connection:
+            return sql_cold.segments(connection, self.ledger)
+
+    @contextmanager
+    def archiving(self) -> Iterator[None]:
+        with archiving(self.engine, self.ledger):
+            yield
 
     def insert_tracking(self, tracking: Tracking) -> None:
         with self.appending() as append:

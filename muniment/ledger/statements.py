@@ -269,3 +269,42 @@ TRANSACTIONS_AFTER = Prepared(
     .order_by(_tx.tx_id)
     .limit(sa.bindparam("most", type_=sa.BigInteger))
 )
+LIST_MAX = 500
+"""Most values that one statement lists."""
+
+STREAM_LENGTHS = (
+    sa.select(_event.stream, sa.func.count())
+    .where(
+        _event.ledger == _LEDGER,
+        _event.stream.in_(sa.bindparam("streams", expanding=True)),
+        _event.position <= sa.bindparam("until", type_=sa.BigInteger),
+    )
+    .group_by(_event.stream)
+)
+_segment = tables.segment.c
+NEW_SEGMENT = Prepared(sa.insert(tables.segment))
+SEGMENTS = Prepared(
+    sa.select(*(each for each in tables.segment.columns if each.name != "ledger"))
+    .where(_segment.ledger == _LEDGER)
+    .order_by(_segment.first_tx)
+)
+DROPPABLE = Prepared(
+    sa.select(_event.position)
+    .where(
+        _event.ledger == _LEDGER,
+        _event.position >= sa.bindparam("first", type_=sa.BigInteger),
+        _event.position <= sa.bindparam("last", type_=sa.BigInteger),
+        _event.stream >= sa.literal_column(f"'{FACT}'"),
+        _event.stream < sa.literal_column(f"'{FACT}~'"),
+        sa.func.length(_event.state) > sa.literal_column("0"),
+    )
+    .order_by(_event.position)
+)
+DROP_PAYLOAD = Prepared(
+    sa.update(tables.event)
+    .where(
+        _event.ledger == sa.bindparam("this_ledger", type_=sa.Text),
+        _event.position == sa.bindparam("this_position", type_=sa.BigInteger),
+    )
+    .values(state=sa.bindparam("nothing", type_=sa.LargeBinary))
+)

@@ -83,3 +83,13 @@ checkpoint = _table(
     sa.Column("projection", sa.Text, primary_key=True),
     sa.Column("position", sa.BigInteger, nullable=False),
 )
+
+segment = _table(
+    "archive_segment",
+    sa.Column("first_tx", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("last_tx", sa.BigInteger, nullable=False),
+    sa.Column("first_position", sa.BigInteger, nullable=False),
+    sa.Column("last_position", sa.BigInteger, nullable=False),
+    sa.Column("manifest", sa.Text, nullable=False),
+    sa.Column("manifest_sha256", sa.Text, nullable=False),
+)

@@ -8,6 +8,7 @@ that said it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import reduce
 from itertools import groupby, zip_longest
@@ -111,7 +112,7 @@ class DerivedStore(Protocol):
 class LastUse(Protocol):
     """Who knows when facts were used otherwise than by writing, such as recalled."""
 
-    def last_used(self, subject_ref: str) -> Mapping[str, Instant]:
+    def last_used(self, fact_ids: Sequence[str]) -> Mapping[str, Instant]:
         """Return by fact when it was last used; facts that never were may be left out."""
 
 
@@ -137,6 +138,11 @@ class Timeline(InlineProjection, DerivedStore, Protocol):
         content_tags: Sequence[bytes],
     ) -> Mapping[bytes, Sequence[str]]:
         """Return by tag the facts of a subject of which that content is believed now."""
+
+    def needed(
+        self, connection: sa.Connection | None, *, first: int, last: int
+    ) -> AbstractSet[int]:
+        """Return which of the positions *first* to *last* a belief held now rests on."""
 
     def rows(self) -> Iterable[BeliefRow]:
         """Yield every rectangle, by fact, recorded start and valid start."""

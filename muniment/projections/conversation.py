@@ -143,6 +143,12 @@ class Conversation(InlineAccount, DerivedStore, Protocol):
     ) -> Mapping[str, Sequence[Instant]]:
         """Return when each of some facts was given to an agent up to then, in order."""
 
+    def use_counts(self, fact_ids: Sequence[str], *, position: int) -> Mapping[str, int]:
+        """Return by fact how many receipts up to *position* say it was given."""
+
+    def last_used(self, fact_ids: Sequence[str]) -> Mapping[str, Instant]:
+        """Return by fact when it was last given to an agent; not those that never were."""
+
     def rows(self) -> Iterable[AccountRow]:
         """Yield every row, by position, then fact; the sessions last."""
 

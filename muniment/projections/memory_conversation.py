@@ -1,11 +1,12 @@
 """Conversations in memory: the twin that the ones in SQL are tested against."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
 from muniment.domain.session import SessionEnded
-from muniment.domain.time import Instant, Period
+from muniment.domain.time import FOREVER, Instant, Period
 from muniment.ledger.codec import ERASED
 from muniment.ledger.memory_recorder import MemoryRecorder
 from muniment.ledger.recorder import Append
@@ -96,6 +97,18 @@ class MemoryConversation:
             if isinstance(row, UseRow) and row.fact_id in fact_ids and row.used_at <= until:
                 found.setdefault(row.fact_id, []).append(row.used_at)
         return {fact_id: sorted(times) for fact_id, times in found.items()}
+
+    def use_counts(self, fact_ids: Sequence[str], *, position: int) -> Mapping[str, int]:
+        return Counter(
+            row.fact_id
+            for row in self._rows
+            if isinstance(row, UseRow)
+            and row.fact_id in fact_ids
+            and row.position <= position
+        )
+
+    def last_used(self, fact_ids: Sequence[str]) -> Mapping[str, Instant]:
+        return {each: times[-1] for each, times in self.uses(fact_ids, FOREVER).items()}
 
     def rows(self) -> Iterator[AccountRow]:
         others = [row for row in self._rows if not isinstance(row, SessionRow)]

@@ -1,6 +1,7 @@
 """The timeline in memory: the twin that the timeline in SQL is tested against."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import cast
 
 import sqlalchemy as sa
@@ -97,6 +98,12 @@ class MemoryTimeline:
             if ours and tag is not None and tag in content_tags:
                 found.setdefault(tag, []).append(row.fact_id)
         return found
+
+    def needed(
+        self, connection: sa.Connection | None, *, first: int, last: int
+    ) -> AbstractSet[int]:
+        held = (row for row in self._rows.values() if row.recorded.end == FOREVER)
+        return {row.position for row in held if first <= row.position <= last}
 
     def rows(self) -> Iterator[BeliefRow]:
         return iter([self._rows[key] for key in sorted(self._rows)])

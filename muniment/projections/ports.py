@@ -80,12 +80,12 @@ class UseCounts(Protocol):
     """How often facts were of use. Safe to use from many threads."""
 
     def uses(
-        self, subject_ref: str, fact_ids: Sequence[str], *, recorded_at: Instant
+        self, subject_ref: str, fact_ids: Sequence[str], *, position: int
     ) -> Mapping[str, int]:
         """
-        Return how often each of *fact_ids* was of use up to *recorded_at*.
+        Return how often each of *fact_ids* was of use up to *position*.
 
-        The answer for a time is the same for ever after. One that never was of use may
+        The answer for a position is the same for ever after. One that never was of use may
         be left out.
         """
 

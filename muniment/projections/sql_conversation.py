@@ -106,13 +106,16 @@ class SqlConversation:
         self, fact_ids: Sequence[str], until: Instant
     ) -> Mapping[str, Sequence[Instant]]:
         found: dict[str, list[Instant]] = {}
-        with self._recorder.reading() as connection:
-            for start in range(0, len(fact_ids), _LIST_MAX):
-                some = fact_ids[start : start + _LIST_MAX]
-                values = {"ledger": self._ledger, "fact_ids": some, "until": until}
-                for fact_id, used_at in connection.execute(_USES, values):
-                    found.setdefault(fact_id, []).append(used_at)
+        for fact_id, used_at in self._of_facts(_USES, fact_ids, until=until):
+            found.setdefault(fact_id, []).append(Instant(used_at))
         return found
+
+    def use_counts(self, fact_ids: Sequence[str], *, position: int) -> Mapping[str, int]:
+        return dict(self._of_facts(_USE_COUNTS, fact_ids, position=position))
+
+    def last_used(self, fact_ids: Sequence[str]) -> Mapping[str, Instant]:
+        found = self._of_facts(_LAST_USED, fact_ids)
+        return {fact_id: Instant(used_at) for fact_id, used_at in found}
 
     def rows(self) -> Iterator[AccountRow]:
         with self._recorder.reading() as connection:
@@ -166,6 +169,16 @@ class SqlConversation:
         with self._recorder.reading() as connection:
             rows = statement.rows(connection, ledger=self._ledger, **values)
         return [make(row) for row in rows]
+
+    def _of_facts(
+        self, query: sa.Select[str, int], fact_ids: Sequence[str], **values: int
+    ) -> Iterator[tuple[str, int]]:
+        with self._recorder.reading() as connection:
+            for start in range(0, len(fact_ids), _LIST_MAX):
+                some = fact_ids[start : start + _LIST_MAX]
+                named = {"ledger": self._ledger, "fact_ids": some, **values}
+                for row in connection.execute(query, named):
+                    yield row[0], row[1]
 
     def _events(self) -> Iterator[StampedEvent]:
         after = 0
@@ -324,6 +337,20 @@ _USES = (
         _u.used_at_us <= _int("until"),
     )
     .order_by(_u.used_at_us)
+)
+_USE_COUNTS = (
+    sa.select(_u.fact_id, sa.func.count())
+    .where(
+        _ours[tables.use],
+        _u.fact_id.in_(sa.bindparam("fact_ids", expanding=True)),
+        _u.position <= _int("position"),
+    )
+    .group_by(_u.fact_id)
+)
+_LAST_USED = (
+    sa.select(_u.fact_id, sa.func.max(_u.used_at_us))
+    .where(_ours[tables.use], _u.fact_id.in_(sa.bindparam("fact_ids", expanding=True)))
+    .group_by(_u.fact_id)
 )
 _END = Prepared(
     sa.update(tables.session)

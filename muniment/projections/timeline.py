@@ -1,6 +1,7 @@
 """The timeline in SQL: one row for each rectangle, applied with the events themselves."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import groupby
 
 import sqlalchemy as sa
@@ -30,6 +31,7 @@ from muniment.projections.beliefs import (
     rows_after,
     rows_of,
 )
+from muniment.projections.needs import needed
 from muniment.projections.rectangles import ROW_COLUMNS, row_of, values_of
 
 
@@ -80,7 +82,7 @@ class SqlTimeline:
             values["category"] = query.category
         with self._recorder.reading() as connection:
             rows = statement.rows(connection, **values)
-        return [_believed(row) for row in rows]
+        return self._believed(rows)
 
     def of_fact(self, fact_id: str, as_of: AsOf) -> Believed | None:
         with self._recorder.reading() as connection:
@@ -91,7 +93,7 @@ class SqlTimeline:
                 recorded_at=as_of.recorded_at,
                 valid_at=as_of.valid_at,
             )
-        return None if row is None else _believed(row)
+        return None if row is None else self._believed([row])[0]
 
     def moved(self, subject_ref: str, *, after: Instant, limit: int) -> list[BeliefRow]:
         key = {"ledger": self._ledger, "subject_ref": subject_ref}
@@ -147,6 +149,12 @@ class SqlTimeline:
             tags = {f"tag_{number}": tag for number, tag in enumerate(padded)}
             yield from _REPEATS_OF_SOME.rows(connection, **tags, **whose)
 
+    def needed(
+        self, connection: sa.Connection | None, *, first: int, last: int
+    ) -> AbstractSet[int]:
+        assert connection is not None, "asked within a transaction"
+        return needed(connection, self._ledger, first=first, last=last)
+
     def rows(self) -> Iterator[BeliefRow]:
         with self._recorder.reading() as connection:
             for row in _ALL_ROWS.run(connection, ledger=self._ledger):
@@ -200,11 +208,21 @@ class SqlTimeline:
             event
             for page in _pages(connection, self._ledger)
             for event in self._mapper.opened_of_all(
-                each for each in page if each.sealed.subject_ref not in erased
+                self._recorder.whole(
+                    [each for each in page if each.sealed.subject_ref not in erased]
+                )
             )
         )
         for _, stream in groupby(events, key=lambda each: each.stream):
             yield rows_of(list(stream))
+
+    def _believed(self, rows: Sequence[Row]) -> list[Believed]:
+        """Return the rectangles of *rows*, each with the event that said it."""
+        said = self._recorder.whole([stamped(each[16:]) for each in rows])
+        return [
+            Believed(row=row_of(each[:16]), said=event)
+            for each, event in zip(rows, said, strict=True)
+        ]
 
 
 def _pages(connection: sa.Connection, ledger: str) -> Iterator[Sequence[StampedEvent]]:
@@ -238,10 +256,6 @@ def _close(
         if closed.rowcount != 1:
             problem = f"fact {each.fact_id} has {closed.rowcount} rows to close, not one"
             raise ProjectionError("timeline", position, problem)
-
-
-def _believed(values: Row) -> Believed:
-    return Believed(row=row_of(values[:16]), said=stamped(values[16:]))
 
 
 _c, _e = tables.belief.c, ledger_tables.event.c

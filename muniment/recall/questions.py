@@ -45,7 +45,8 @@ class Question:
         subjects: Searched together.
         asked_at: The recorded time that was asked for.
         recent: What was said just before, by which the question is widened.
-        position: Up to which the current facts must have come to be asked.
+        position: The last one known at that point.
+        required: Up to which the current facts must have come to be asked.
         is_current: Whether that is now, so that the current facts can be asked.
         limit: At most so many.
         hidden: Facts that are stored and not to be used.
@@ -53,6 +54,7 @@ class Question:
 
     text: str
     position: int
+    required: int
     is_current: bool
     subjects: Sequence[Subject]
     as_of: AsOf

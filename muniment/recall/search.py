@@ -127,7 +127,7 @@ class Searcher:
             Sought(
                 text="\n".join((*question.recent, question.text)),
                 subject_refs=tuple(each.ref for each in question.subjects),
-                position=question.position,
+                position=question.required,
                 limit=question.limit,
                 valid_at=question.as_of.valid_at,
                 expired_at=question.asked_at,
@@ -245,9 +245,7 @@ class Searcher:
             theirs.setdefault(each.subject.ref, []).append(each.row.fact_id)
         found: dict[str, int] = {}
         for ref, fact_ids in theirs.items():
-            found.update(
-                self._uses.uses(ref, fact_ids, recorded_at=question.as_of.recorded_at)
-            )
+            found.update(self._uses.uses(ref, fact_ids, position=question.position))
         return found
 
 

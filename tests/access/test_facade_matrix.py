@@ -53,6 +53,8 @@ UNGUARDED = {
     "settings",
     "receipts_of",
     "turns_of",
+    *("archive", "plan_archive", "prune", "query_archive", "rebuild_from_archive"),
+    *("export", "export_evidence", "import_export", "sources"),
 }
 """What belongs to whoever runs the store, and is offered to no principal."""
 

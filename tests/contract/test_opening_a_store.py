@@ -12,7 +12,8 @@ import pytest
 import sqlalchemy as sa
 
 from muniment import MemoryStore, Settings, migrations
-from muniment.api.opening import KEY_FILE, VAULT_FILE
+from muniment.api.key_files import KEY_FILE
+from muniment.api.opening import VAULT_FILE
 from muniment.errors import (
     ConfigurationError,
     DatabaseUnavailableError,

@@ -4,7 +4,7 @@ import pytest
 import sqlalchemy as sa
 
 from muniment import MemoryStore, Settings
-from muniment.api.opening import KEY_FILE
+from muniment.api.key_files import KEY_FILE
 from muniment.errors import ConfigurationError, MunimentError, NotFound
 from tests.stores import Backend
 

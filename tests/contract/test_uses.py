@@ -1,11 +1,8 @@
 """How often a fact was of use, wherever the ledger is."""
 
-from datetime import datetime
-
 import pytest
 
 from muniment import MemoryStore
-from muniment.instants import to_instant
 from muniment.recall.search import FACTORS
 from tests.searching import SteppingClock, contents
 from tests.stores import Backend
@@ -17,34 +14,32 @@ def test_what_is_said_again_counts_as_of_any_moment(backend: Backend) -> None:
         once = store.remember("green tea", user_id="u")
         often = store.remember("black tea", user_id="u")
         of_another = store.remember("black tea", user_id="v")
-        moments = [clock.now]
+        moments = [of_another.position]
         for number in range(3):
             clock.forward(days=1)
             again = store.remember("black tea", user_id="u", source=f"chat-{number}")
             assert again.fact_id == often.fact_id
-            moments.append(clock.now)
-            then = store.search("tea", user_id="u", explain=True)
+            then = store.search("tea", user_id="u", explain=True, receipt=False)
+            moments.append(then.position)
             assert (
                 store.search("tea", user_id="u", as_of=then.recorded_at, explain=True)
                 == then
             )
 
         counts = [_uses(store, at, once.fact_id, often.fact_id) for at in moments]
-        hits = store.search("tea", user_id="u", explain=True)
+        hits = store.search("tea", user_id="u", explain=True, receipt=False)
 
         assert counts == [{}, *({often.fact_id: number} for number in (1, 2, 3))]
         assert contents(hits) == ["black tea", "green tea"]
         assert hits[0].factors["use"] == pytest.approx(0.1 * 3 / 7)
         assert hits[1].factors["use"] == 0
         assert tuple(hits[0].factors) == FACTORS
-        assert _uses(store, clock.now, of_another.fact_id, user="v") == {}
+        assert _uses(store, moments[-1], of_another.fact_id, user="v") == {}
 
 
-def _uses(
-    store: MemoryStore, at: datetime, *fact_ids: str, user: str = "u"
-) -> dict[str, int]:
+def _uses(store: MemoryStore, at: int, *fact_ids: str, user: str = "u") -> dict[str, int]:
     (subject,) = (
         each for each in store._ledger.vault.subjects() if each.scope.name == user
     )
     uses = store._recall.searcher._uses
-    return dict(uses.uses(subject.ref, fact_ids, recorded_at=to_instant(at)))
+    return dict(uses.uses(subject.ref, fact_ids, position=at))

@@ -24,7 +24,7 @@ from hypothesis.stateful import (
 
 from muniment import MemoryStore
 from muniment.domain.time import Instant
-from muniment.instants import moment
+from muniment.instants import moment, to_instant
 from tests.forgetting.conftest import Sharing
 from tests.stores import MEMORY, POSTGRESQL, SECOND, SQLITE, Backend, SettableClock
 
@@ -48,6 +48,8 @@ class Life:
     turns: list[tuple[int, int, str]] = field(default_factory=list)
     receipts: list[tuple[int, str]] = field(default_factory=list)
     sessions: list[str] = field(default_factory=list)
+    summaries: list[tuple[int, str, int]] = field(default_factory=list)
+    withdrawn: list[tuple[int, str, int]] = field(default_factory=list)
 
     def memory(self, at: int) -> list[str]:
         last = (
@@ -63,6 +65,14 @@ class Life:
             if recorded <= at and said <= at
         ]
         return [content for _, _, content in sorted(known)]
+
+    def summarised(self, session_id: str, at: int) -> list[int]:
+        gone = {(s, version) for then, s, version in self.withdrawn if then <= at}
+        return sorted(
+            version
+            for then, session, version in self.summaries
+            if session == session_id and then <= at and (session, version) not in gone
+        )
 
     def recalled(self, at: int) -> list[str]:
         return [query for then, query in self.receipts if then <= at]
@@ -143,6 +153,36 @@ class ReplayMachine(RuleBasedStateMachine):
         session_id = life.sessions[pick % len(life.sessions)]
         self.store.add_turns(session_id, turns=turns)
 
+    @precondition(lambda self: any(self.lives[each].turns for each in USERS))
+    @rule(user_id=users, pick=picks)
+    def summarise(self, user_id: str, pick: int) -> None:
+        life = self.lives[user_id]
+        if not life.sessions:
+            return
+        session_id = life.sessions[pick % len(life.sessions)]
+        self.tick()
+        made = self.store.summarize_session(
+            session_id, every=2, keep=1, meta_every=1_000, force=True
+        )
+        # Each of them has a transaction of its own.
+        life.summaries += [
+            (to_instant(each.recorded_at), session_id, each.version) for each in made
+        ]
+        self.clock.now += SECOND
+
+    @rule(user_id=users, pick=picks)
+    def withdraw(self, user_id: str, pick: int) -> None:
+        life = self.lives[user_id]
+        used = [
+            (session_id, version)
+            for session_id in life.sessions
+            for version in life.summarised(session_id, self.clock.now)
+        ]
+        if used:
+            session_id, version = used[pick % len(used)]
+            life.withdrawn.append((self.tick(), session_id, version))
+            self.store.withdraw_summary(session_id, version=version)
+
     @rule(name=st.sampled_from(["prompt", "模型"]), value=st.sampled_from([None, 1, "二"]))
     def configure(self, name: str, value: Any) -> None:  # noqa: ANN401 - any JSON
         self.config.append((self.tick(), name, value))
@@ -186,6 +226,10 @@ class ReplayMachine(RuleBasedStateMachine):
                 assert [turn.content for turn in case.convo] == life.convo(at)
                 assert case.config == self.configured(at)
                 assert [each.query for each in case.receipts] == life.recalled(at)
+                for session_id in life.sessions:
+                    used = self.store.get_summaries(session_id, as_of=self.at(at))
+                    versions = sorted(each.version for each in used)
+                    assert versions == life.summarised(session_id, at)
 
     def configured(self, at: int) -> dict[str, object]:
         found = {name: value for then, name, value in self.config if then <= at}

@@ -96,6 +96,9 @@ def test_turns_make_summaries_and_summaries_make_a_meta_summary(backend: Backend
         assert len(store.get_summaries(session_id, as_of=made[-1].recorded_at)) == 8
         with pytest.raises(InvalidValueError):
             store.withdraw_summary(session_id, version=2)
+        anew = store.summarize_session(session_id, keep=2, force=True, meta_every=9)
+        assert spans(anew) == [(1, 5, 8, ())]
+        store.withdraw_summary(session_id, version=anew[0].version)
         context = store.build_context("Person3", user_id="ann", recent_turns=1)
         assert [version for _, version in context.summaries] == [1, 3, 8]
 

@@ -1,5 +1,6 @@
 """Retention from end to end: what rules retire, and what stays to be seen."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 import pytest
@@ -149,9 +150,8 @@ class Recalled:
     def __init__(self, **used_at: Instant) -> None:
         self.used_at = used_at
 
-    def last_used(self, subject_ref: str) -> dict[str, Instant]:
-        assert subject_ref
-        return self.used_at
+    def last_used(self, fact_ids: Sequence[str]) -> dict[str, Instant]:
+        return {each: at for each, at in self.used_at.items() if each in fact_ids}
 
 
 def test_recalling_counts_as_use_where_somebody_knows_of_it(
@@ -179,6 +179,19 @@ def test_recalling_counts_as_use_where_somebody_knows_of_it(
         }
         clock.now = now + 30 * DAY
         assert due(store, unused).keys() == set(facts.values())
+
+
+def test_what_agents_are_given_is_used(backend: Backend, clock: SettableClock) -> None:
+    unused = RetentionRule(unused_for_us=30 * DAY)
+    with backend.open(clock=clock, embedder="none") as store:
+        idle = store.remember("has a cat", user_id="ann")
+        store.remember("likes tea", user_id="ann")
+        clock.now += 20 * DAY
+        assert len(store.search("tea", user_id="ann")) == 1
+        store.flush_receipts()
+        clock.now += 20 * DAY
+
+        assert due(store, unused) == {idle.fact_id: "unused"}
 
 
 def test_a_frozen_memory_is_left_as_it_is(backend: Backend, clock: SettableClock) -> None:

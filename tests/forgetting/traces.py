@@ -9,7 +9,8 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from muniment import MemoryStore
-from muniment.api.opening import KEY_FILE, VAULT_SCHEMA
+from muniment.api.key_files import KEY_FILE
+from muniment.api.opening import VAULT_SCHEMA
 from muniment.ledger import tables
 from muniment.projections import tables as projections
 from tests.stores import MEMORY, POSTGRESQL, SQLITE, Backend

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import sqlalchemy as sa
+
 from muniment import (
     Fact,
     MemorySnapshot,
@@ -23,7 +25,9 @@ from muniment.errors import (
     SubjectFrozenError,
 )
 from muniment.instants import moment
+from muniment.ledger import tables
 from muniment.ledger.records import FACT, RecordedEvent
+from muniment.ledger.sql_recorder import SqlRecorder
 from muniment.projections.beliefs import BeliefRow
 from tests import oracle
 from tests.oracle import Held, Recorded, Seen
@@ -242,6 +246,18 @@ class Bench:
 
         assert list(self.store._lookup.timeline.rows()) == before
         assert count == len(before)
+
+    def restore(self) -> None:
+        """Lose the ledger, and make it anew from its archive."""
+        recorder = self.store._ledger.recorder
+        assert isinstance(recorder, SqlRecorder)
+        with recorder.engine.begin() as connection:
+            for table in tables.metadata.sorted_tables:
+                ours = table.c.ledger == self.settings.ledger
+                connection.execute(sa.delete(table).where(ours))
+        self.store.close()
+        MemoryStore.rebuild_from_archive(self.settings, clock=lambda: self.model.clock)
+        self.open()
 
     def check_history(self, fact_id: str) -> None:
         history, fact = self.store.get_fact_history(fact_id), self.model.fact(fact_id)

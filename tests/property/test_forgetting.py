@@ -25,7 +25,7 @@ from hypothesis.stateful import (
 from muniment import MemoryStore, RetentionRule
 from muniment.api.certificates import ErasureStatus
 from muniment.domain.time import Instant
-from muniment.errors import UnknownFactError
+from muniment.errors import ArchiveAheadError, UnknownFactError
 from muniment.instants import moment
 from tests.forgetting.conftest import Sharing
 from tests.forgetting.traces import Backup, said, traces, wrapped_keys
@@ -55,6 +55,7 @@ class ForgettingMachine(RuleBasedStateMachine):
         self.backup: tuple[Backup, ForgettingModel] | None = None
         self.destroyed: set[bytes] = set()
         self.numbers = count()
+        self.is_older = False
         self.open()
 
     def open(self) -> None:
@@ -193,6 +194,16 @@ class ForgettingMachine(RuleBasedStateMachine):
         self.store.rebuild()
         assert list(self.store._lookup.timeline.rows()) == before
 
+    @precondition(lambda self: self.facts)
+    @rule()
+    def archive(self) -> None:
+        try:
+            self.store.archive()
+        except ArchiveAheadError:
+            # What the archive holds is not to be overwritten by an older ledger.
+            assert self.is_older
+        self.store.prune()
+
     @precondition(lambda self: self.is_durable and self.facts)
     @rule()
     def back_up(self) -> None:
@@ -208,6 +219,7 @@ class ForgettingMachine(RuleBasedStateMachine):
         self.clock.now += SECOND
         self.model = self.model.restored(deepcopy(model), self.clock.now)
         backup.restore()
+        self.is_older = True
         self.open()
 
     @invariant()

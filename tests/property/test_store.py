@@ -90,6 +90,18 @@ class StoreMachine(WritingMachine):
         else:
             self.bench.rebuild()
 
+    @precondition(lambda self: len(self.model.ledger) % 6 == 5)
+    @rule(what=st.sampled_from(["archive", "prune", "restore"]))
+    def archive(self, what: str) -> None:
+        # An answer about now binds what is recorded next; so does a restore.
+        now = self.model.now
+        self.bench.ask(SUBJECTS[0], now, now)
+        self.store.archive()
+        if what == "restore" and self.bench.place.durable:
+            self.bench.restore()
+        if what != "archive":
+            self.store.prune()
+
     @precondition(lambda self: self.bench.keyed)
     @rule(back=picks, another=st.sampled_from([False, False, True]))
     def repeat(self, back: int, *, another: bool) -> None:
@@ -251,6 +263,7 @@ def test_a_store_on_postgresql_answers_as_the_oracle_does(
             **SEARCHED,
             database_url=postgres_database,
             key_file=tmp_path / "key",
+            archive_url=str(tmp_path / "archive"),
             ledger=f"ledger-{next(numbers)}",
         )
 

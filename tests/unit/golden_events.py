@@ -40,6 +40,7 @@ from muniment.domain.events import (
     RetireCause,
     RevisionCause,
     Status,
+    SubjectDisclosed,
     SubjectErased,
     SubjectFrozen,
     SubjectThawed,
@@ -172,6 +173,9 @@ EXAMPLES: dict[str, list[Event]] = {
     "subject.hold_released.v1": [HoldReleased(hold_id="h-1")],
     "subject.redaction_deferred.v1": [RedactionDeferred(fact_id="f-1")],
     "subject.erasure_deferred.v1": [ErasureDeferred()],
+    "subject.disclosed.v1": [
+        SubjectDisclosed(disclosure_id="copy-1", form="evidence", matter="Case 7, 关于")
+    ],
     "subject.erased.v1": [SubjectErased()],
     "access.recorded.v1": [
         AccessRecorded(

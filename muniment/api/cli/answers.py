@@ -14,9 +14,13 @@ if TYPE_CHECKING:
     from muniment.api.custody import Hold, Verification
     from muniment.api.explaining import Diagnosis
     from muniment.api.found import SearchHits
+    from muniment.api.giving import Evidence
+    from muniment.api.importing import Imported
     from muniment.api.loading import Loaded
     from muniment.api.replaying import Badcase
     from muniment.api.retaining import Retirement
+    from muniment.archive.archiver import ArchivePlan
+    from muniment.archive.query import Rows
     from muniment.domain.access import Principal
 
 
@@ -169,6 +173,31 @@ class Rotated:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ArchiveRun:
+    """What a run wrote to the archive, and how many payloads left the database."""
+
+    segments: int
+    events: int
+    byte_count: int
+    last_position: int
+    pruned: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FromArchive:
+    """
+    A ledger made anew from its archive.
+
+    Attributes:
+        signed: How many events were recorded when the archive was last written.
+    """
+
+    events: int
+    last_position: int
+    signed: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Reproduced:
     """The moment of an answer, and the files it was written to."""
 
@@ -236,5 +265,6 @@ Answer: TypeAlias = (
     "| AccessLog | Emergencies | IssuedKey | Keys | Principal"
     "| SearchHits | Blamed | Certified | Diagnosis | Due | Held | Indexed | Loaded"
     "| Made | Modified | Rebuilt | Reconciled | Reproduced | Retained | Rotated | Told"
+    "| ArchivePlan | ArchiveRun | Evidence | FromArchive | Imported | Rows"
 )
 """What a command answers, once."""

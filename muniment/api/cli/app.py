@@ -7,9 +7,11 @@ from typing import Annotated, Final
 import typer
 
 from muniment.api.cli import (
+    archiving,
     auditing,
     demonstrating,
     erasing,
+    giving,
     incidents,
     investigating,
     keeping,
@@ -241,6 +243,39 @@ _add(
 )
 _add(_PROVE, "public-key", proving.public_key, "public-key")
 
+_add(
+    _PROVE,
+    "evidence",
+    giving.evidence,
+    "evidence --user u-123 --from 2026-03-01T00:00:00+08:00 --to 2026-04-01T00:00:00+08:00 "
+    '--matter "case 4711" --reason "ordered by the court" --out evidence.zip',
+)
+
+_MOVE: Final = "Archive, and move elsewhere"
+_archive: Final = typer.Typer(
+    invoke_without_command=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+_archive.callback(
+    epilog="Examples:\n\n$ muniment archive --older-than 365d --plan\n\n"
+    "$ muniment archive --older-than 365d --prune"
+)(options.grouped(archiving.archive))
+_archive.command(
+    "query",
+    epilog="Example:\n\n$ muniment archive query "
+    '"select topic, count(*) from events group by 1"',
+)(options.grouped(archiving.query))
+app.add_typer(_archive, name="archive", rich_help_panel=_MOVE)
+_add(
+    _MOVE,
+    "export",
+    giving.export,
+    "export --user u-123 > u-123.json",
+    "export --user u-123 --out u-123.json --html u-123.html",
+)
+_add(_MOVE, "import", giving.import_, "import u-123.json")
+
 _LOOK: Final = "Look as somebody, and see who looked"
 _audit: Final = typer.Typer(no_args_is_help=True)
 app.add_typer(
@@ -324,7 +359,7 @@ _add(_SERVE, "serve", serving.serve, "serve", "serve --host 127.0.0.1 --port 832
 
 _STORE: Final = "The store"
 _add(_STORE, "init", keeping.init, "init", "init --store /srv/memory --ledger acme")
-_add(_STORE, "rebuild", keeping.rebuild, "rebuild")
+_add(_STORE, "rebuild", keeping.rebuild, "rebuild", "rebuild --from-archive")
 _add(_STORE, "catch-up", searching.catch_up, "catch-up")
 _add(
     _STORE,

@@ -21,6 +21,16 @@ Custodial: TypeAlias = (
     | Retained
     | Rotated
 )
+KINDS = (
+    Verification,
+    ErasurePlan,
+    ErasureCertificate,
+    Certified,
+    Due,
+    Held,
+    Retained,
+    Rotated,
+)
 
 _STYLES = {
     ErasureStatus.DONE: "bold green",

@@ -5,8 +5,9 @@ from typing import Annotated
 
 import typer
 
+import muniment
 from muniment.api.cli import terminal
-from muniment.api.cli.answers import Made, Rebuilt, Rotated
+from muniment.api.cli.answers import FromArchive, Made, Rebuilt, Rotated
 from muniment.api.cli.options import Author
 from muniment.api.cli.place import Place
 from muniment.errors import StoreNotFoundError
@@ -78,12 +79,36 @@ def load(
         raise lines.load_error(found.problems, loaded=found.facts)
 
 
-def rebuild(at: Place) -> None:
+def rebuild(
+    at: Place,
+    *,
+    from_archive: Annotated[
+        bool,
+        typer.Option(
+            "--from-archive",
+            help="Make a ledger that is gone anew; its vault, key and archive are there.",
+        ),
+    ] = False,
+) -> None:
     """
     Replace the timeline by a fresh fold of the ledger; writers wait meanwhile.
 
-    The timeline is derived: every answer is the same before and after.
+    The timeline is derived: every answer is the same before and after. With
+    --from-archive the ledger itself is made anew from its archive, with the same
+    positions, recorded times and proofs, as far as the archive reaches.
     """
+    if from_archive:
+        with terminal.counting("events restored") as progress:
+            made = muniment.MemoryStore.rebuild_from_archive(
+                at.settings(), progress=progress
+            )
+        # What was erased since is erased again before anything can be asked.
+        at.opened().close()
+        answer = FromArchive(
+            events=made.events, last_position=made.last_position, signed=made.signed
+        )
+        at.answer(answer)
+        return
     with at.opened() as store:
         found = Rebuilt(beliefs=store.rebuild())
     at.answer(found)

@@ -5,9 +5,10 @@ from typing import assert_never
 from rich.console import RenderableType
 from rich.text import Text
 
-from muniment.api import answers, certificates, custody, explaining
+from muniment.api import answers, explaining
 from muniment.api.cli import (
     accounts,
+    archival,
     custodial,
     differences,
     findings,
@@ -17,17 +18,12 @@ from muniment.api.cli import (
 from muniment.api.cli.answers import (
     Answer,
     Blamed,
-    Certified,
-    Due,
-    Held,
     Indexed,
     Made,
     Modified,
     Rebuilt,
     Reconciled,
     Reproduced,
-    Retained,
-    Rotated,
     Told,
 )
 from muniment.api.cli.terminal import visible
@@ -37,6 +33,10 @@ from muniment.api.loading import Loaded
 
 def rendered(answer: Answer) -> RenderableType:  # noqa: C901, PLR0911, PLR0912 - one case each
     """Return *answer* for a terminal."""
+    if isinstance(answer, custodial.KINDS):
+        return custodial.rendered(answer)
+    if isinstance(answer, archival.KINDS):
+        return archival.rendered(answer)
     if isinstance(answer, accounts.Account):
         return accounts.rendered(answer)
     match answer:
@@ -66,17 +66,6 @@ def rendered(answer: Answer) -> RenderableType:  # noqa: C901, PLR0911, PLR0912 
             return tables.modified(answer.modified)
         case Made() | Rebuilt() | Loaded():
             return Text(_done(answer), "green")
-        case (
-            custody.Verification()
-            | certificates.ErasurePlan()
-            | certificates.ErasureCertificate()
-            | Certified()
-            | Due()
-            | Held()
-            | Retained()
-            | Rotated()
-        ):
-            return custodial.rendered(answer)
         case explaining.Diagnosis() | Reproduced():
             return investigated.rendered(answer)
         case Told():

@@ -1,0 +1,249 @@
+"""
+What archives cost: how fast they are written, how small they are, how fast they answer.
+
+    .venv/bin/python -m benchmarks.archive --events 200000 --generated 10000000
+
+Writes a store and archives it; then writes an archive of generated events, which never
+were in a database, and asks for one user of it and, with DuckDB, for all. Ten million
+generated events take about five minutes and two gigabytes.
+"""
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from itertools import count
+from pathlib import Path
+from typing import TypeVar
+
+import duckdb
+
+from benchmarks.workload import fact_fields, user_id
+from muniment import MemoryStore
+from muniment.api.shapes import shaped
+from muniment.archive import segment
+from muniment.archive.reading import ArchiveReader
+from muniment.archive.segment import File, Manifest, Stretch
+from muniment.archive.shelf import Directory
+from muniment.domain.time import Instant
+from muniment.instants import moment
+from muniment.ledger.cold import Segment
+from muniment.ledger.records import SealedEvent, StampedEvent, TransactionRow
+from tests.stores import NEW_YEAR, SECOND
+
+
+Answer = TypeVar("Answer")
+
+_BATCH = 1_000
+_SEGMENT = 500_000
+_OF_USER = 100
+_READS = 40
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure, and print what was measured as JSON."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--events", type=int, default=100_000, help="in the store")
+    parser.add_argument("--generated", type=int, default=1_000_000, help="in the archive")
+    parser.add_argument("--dir", type=Path, help="directory on the disk to measure")
+    asked = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory(dir=asked.dir) as folder:
+        found = {
+            **_archived(Path(folder) / "store", asked.events),
+            **_generated(Path(folder) / "archive", asked.generated),
+        }
+    sys.stdout.write(json.dumps(found, indent=2) + "\n")
+
+
+def _archived(place: Path, events: int) -> dict[str, object]:
+    with MemoryStore.open(place) as store:
+        numbers = count()
+        for first in range(0, events, _BATCH):
+            items = [fact_fields(next(numbers)) for _ in range(_BATCH)]
+            store.remember_many(
+                items,
+                user_id=user_id(first // _BATCH),
+                actor="agent-1",
+                reason="stated in conversation",
+                session_id=f"session-{first}",
+            )
+        wall, processor, written = _timed(store.archive)
+        exported, _, _ = _timed(lambda: store.export(user_id=user_id(0)).json())
+        pruned, _, _ = _timed(store.prune)
+        lines = sum(
+            len(json.dumps(shaped(version), ensure_ascii=False).encode()) + 1
+            for fact in store.get_all(user_id=user_id(0), limit=1_000)
+            for version in store.get_fact_history(fact.fact_id)
+        )
+        of_one = min(1_000, events)
+        each = written.byte_count / written.events
+        return {
+            "archived events a second": round(written.events / wall),
+            "archived events a second of one processor": round(written.events / processor),
+            "archived bytes an event": round(each, 1),
+            "JSON Lines bytes an event": round(lines / of_one, 1),
+            "times smaller than JSON Lines": round(lines / of_one / each, 2),
+            f"export of a user with {events // 20:,} events, s": round(exported, 2),
+            "looking for what to prune, s": round(pruned, 2),
+        }
+
+
+def _generated(place: Path, events: int) -> dict[str, object]:
+    shelf = Directory(place)
+    written, _, segments = _timed(lambda: _written(shelf, events))
+    files = f"{place}/events/**/*.parquet"
+    with duckdb.connect() as connection:
+        sql = f"SELECT count(*) FROM read_parquet('{files}', hive_partitioning = true)"
+        counting, _, found = _timed(lambda: connection.execute(sql).fetchall())
+        by_topic = sql.replace("count(*)", "topic, count(*)") + " GROUP BY 1"
+        grouping, _, _ = _timed(lambda: connection.execute(by_topic).fetchall())
+    assert found == [(events,)], "every event is counted"
+    cold = [_read(shelf, segments, events, user) for user in range(_READS)]
+    return {
+        "generated events": events,
+        "generated events a second": round(events / written),
+        "bytes an event": round(_bytes_in(place) / events, 1),
+        "DuckDB counts them, s": round(counting, 3),
+        "DuckDB counts them by topic, s": round(grouping, 3),
+        f"payloads of a user, {_OF_USER} of them, first time, ms": _ms(cold),
+    }
+
+
+def _read(shelf: Directory, segments: list[Segment], events: int, user: int) -> float:
+    """Return the seconds in which one user's payloads come from an archive not open yet."""
+    users = events // _OF_USER
+    mine = user * 7_919 % users
+    wanted = [
+        _event(mine + users * number + 1, users, state=b"") for number in range(_OF_USER)
+    ]
+    reader = ArchiveReader(lambda: segments, shelf)
+    wall, _, found = _timed(lambda: reader.whole(wanted))
+    assert all(each.sealed.state for each in found), "each has its payload"
+    return wall
+
+
+def _written(shelf: Directory, events: int) -> list[Segment]:
+    """Write an archive of *events*, one transaction each; return its segments."""
+    users, found = events // _OF_USER, []
+    for first in range(1, events + 1, _SEGMENT):
+        last = min(first + _SEGMENT - 1, events)
+        stretch: Stretch | None = None
+        for start in range(first, last + 1, 5_000):
+            end = min(start + 4_999, last)
+            made = [_event(at, users) for at in range(start, end + 1)]
+            rows = [_row(each) for each in made]
+            stretch = stretch or Stretch(first=rows[0])
+            stretch.add(rows, made)
+        assert stretch is not None, "a segment has events"
+        found.append(_kept(shelf, stretch, first, last))
+    return found
+
+
+def _kept(shelf: Directory, stretch: Stretch, first: int, last: int) -> Segment:
+    events, _ = stretch.tables()
+    content = segment.encoded(events)
+    folder = f"{moment(stretch.first.recorded_at):year=%Y/month=%m}"
+    name = f"events/ledger=main/{folder}/{stretch.span}.parquet"
+    shelf.put(name, content)
+    file = File(
+        name=name,
+        sha256=segment.sha256(content),
+        byte_count=len(content),
+        rows=last - first + 1,
+    )
+    manifest = Manifest(
+        format=segment.FORMAT,
+        schema_version=1,
+        software="generated",
+        ledger="main",
+        origin="",
+        vault_id="",
+        key_mark=0,
+        first_tx=first,
+        last_tx=last,
+        first_position=first,
+        last_position=last,
+        recorded_from=moment(stretch.first.recorded_at),
+        recorded_to=moment(stretch.last.recorded_at),
+        events=file,
+        transactions=file,
+        leaf_from=first - 1,
+        leaf_to=last,
+        root="",
+        consistency=(),
+        tree_head="",
+        horizon_us=0,
+        predecessor="",
+        dictionaries=(),
+    )
+    manifest_name = f"manifests/ledger=main/{stretch.span}.json"
+    shelf.put(manifest_name, segment.written(manifest))
+    return Segment(
+        first_tx=first,
+        last_tx=last,
+        first_position=first,
+        last_position=last,
+        manifest=manifest_name,
+        manifest_sha256="",
+    )
+
+
+def _event(position: int, users: int, *, state: bytes | None = None) -> StampedEvent:
+    """Return an event of one of *users* in turn, with as many random bytes as one has."""
+    if state is None:
+        header = (
+            b'{"traits":{"category":"schedule","confidence":1.0,"core":false,'
+            b'"importance":0.5,"status":"active"},"valid":[%d,9223372036854775807]}'
+            % (NEW_YEAR + position * SECOND)
+        )
+        state = b"\x02" + len(header).to_bytes(2, "big") + header + os.urandom(84)
+    return StampedEvent(
+        position=position,
+        tx_id=position,
+        recorded_at=Instant(NEW_YEAR + position * SECOND),
+        sealed=SealedEvent(
+            originator_id=f"fact-{position:026d}",
+            originator_version=1,
+            topic="fact.asserted.v1" if position % 3 else "fact.revised.v1",
+            state=state,
+            subject_ref=f"{(position - 1) % users * 2_654_435_761 % 2**64:020x}",
+            key_id=position,
+        ),
+    )
+
+
+def _row(event: StampedEvent) -> TransactionRow:
+    return TransactionRow(
+        tx_id=event.tx_id,
+        recorded_at=event.recorded_at,
+        first_position=event.position,
+        last_position=event.position,
+        action="remember",
+        subject_ref=event.sealed.subject_ref,
+        idempotency_tag=None,
+        request_tag=None,
+        header=b"",
+    )
+
+
+def _timed(work: Callable[[], Answer]) -> tuple[float, float, Answer]:
+    wall, processor = time.perf_counter(), time.process_time()
+    answer = work()
+    return time.perf_counter() - wall, time.process_time() - processor, answer
+
+
+def _bytes_in(place: Path) -> int:
+    return sum(each.stat().st_size for each in place.rglob("*.parquet"))
+
+
+def _ms(taken: Sequence[float]) -> dict[str, float]:
+    ordered = sorted(taken)
+    middle, last = ordered[len(ordered) // 2], ordered[-1]
+    return {"p50": round(middle * 1_000, 1), "max": round(last * 1_000, 1)}
+
+
+if __name__ == "__main__":
+    main()

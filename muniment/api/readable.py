@@ -1,0 +1,74 @@
+"""What of evidence is made for reading: history, states, differences, blame, as tables."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+from muniment.archive import package
+from muniment.archive.package import Line
+
+
+_SAID = ("fact_id", "version", "content", "valid_from", "valid_to", "recorded_at")
+_COLUMNS = (
+    *_SAID,
+    *("kind", "position", "tx_id", "action", "actor", "reason", "trigger", "source"),
+    *("session_id", "source_turns", "claimed_at"),
+)
+_STATE_COLUMNS = (
+    *("as_of", "valid_at", *_SAID, "position", "category", "attribute", "source"),
+    *("confidence", "metadata"),
+)
+
+
+def tables(versions: Sequence[Line], states: Sequence[Line]) -> dict[str, bytes]:
+    """Return the files by name, from every version and from the states at each point."""
+    held = [
+        {**fact, "as_of": line["recorded_at"], "valid_at": line["valid_at"]}
+        for line in states
+        for fact in line["facts"]
+    ]
+    return {
+        "history.jsonl": package.json_lines(versions),
+        "history.csv": package.csv_table(_COLUMNS, versions),
+        "history.parquet": package.parquet_table(_COLUMNS, versions),
+        "as_of.csv": package.csv_table(_STATE_COLUMNS, held),
+        "as_of.parquet": package.parquet_table(_STATE_COLUMNS, held),
+        "differences.jsonl": package.json_lines(_differences(states)),
+        "blame.jsonl": package.json_lines(_blame(states, versions)),
+    }
+
+
+def _differences(states: Sequence[Line]) -> list[dict[str, Any]]:
+    """Return what differs between each point and the one before it in time."""
+    ordered = sorted(states, key=lambda each: (each["position"], each["recorded_at_us"]))
+    lines: list[dict[str, Any]] = []
+    for before, after in pairwise(ordered):
+        old = {each["fact_id"]: each for each in before["facts"]}
+        new = {each["fact_id"]: each for each in after["facts"]}
+        lines.extend(
+            {
+                "from": before["recorded_at"],
+                "to": after["recorded_at"],
+                "fact_id": fact_id,
+                "before": old.get(fact_id),
+                "after": new.get(fact_id),
+            }
+            for fact_id in sorted(old.keys() | new.keys())
+            if old.get(fact_id) != new.get(fact_id)
+        )
+    return lines
+
+
+def _blame(states: Sequence[Line], versions: Sequence[Line]) -> list[dict[str, Any]]:
+    """Return for each belief shown who said it and why, where that was asked for."""
+    said = {(each["fact_id"], each["version"]): each for each in versions}
+    return [
+        {
+            "as_of": line["recorded_at"],
+            "fact_id": fact["fact_id"],
+            "version": fact["version"],
+            "said_by": said.get((fact["fact_id"], fact["version"])),
+        }
+        for line in states
+        for fact in line["facts"]
+    ]

@@ -1,0 +1,1 @@
+"""Cold storage, and evidence that stands alone."""

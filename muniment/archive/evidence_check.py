@@ -1,0 +1,363 @@
+"""What a package of evidence proves, file by file and line by line."""
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from muniment.archive.container import AlteredError, contents
+from muniment.archive.rederiving import believed
+from muniment.archive.unzstd import NotZstdError, unzstd
+from muniment.ledger.proof import (
+    Envelope,
+    RefusedError,
+    TreeHead,
+    check_consistency,
+    check_inclusion,
+    leaf_hash,
+    read_head,
+    read_note,
+    transaction_digest,
+)
+
+
+EVIDENCE = "muniment evidence 1"
+MANIFEST, SIGNATURE, HEAD = "manifest.json", "signature.txt", "tree_head.txt"
+EVENTS, TRANSACTIONS, STATES = "events.jsonl", "transactions.jsonl", "as_of.jsonl"
+HEADS, DICTIONARY = "tree_heads.jsonl", "dictionary.zdict"
+
+_SIGNED = (MANIFEST, SIGNATURE)
+_FORM, _HEADER_AT, _NONCE_BYTES = 2, 3, 12
+_OF_SUBJECT, _OF_LEDGER = 3, 4
+_TEXT_FIELDS = ("action", "subject_ref")
+_BYTES_FIELDS = ("idempotency_tag", "request_tag", "header")
+_NUMBER_FIELDS = ("tx_id", "recorded_at", "first_position", "last_position")
+
+
+@dataclass
+class Report:
+    """
+    What a check found, in sentences.
+
+    Attributes:
+        proven: What holds whoever made the package.
+        stated: What the package says and nothing in it proves.
+    """
+
+    proven: list[str] = field(default_factory=list)
+    stated: list[str] = field(default_factory=list)
+
+
+def check(raw: bytes, *, key: str | None = None, heads: Sequence[str] = ()) -> Report:
+    """
+    Check a package.
+
+    Args:
+        raw: The zip file.
+        key: The ledger's public key, as ``muniment public-key`` prints it.
+        heads: Signed tree heads that were kept elsewhere.
+
+    Raises:
+        AlteredError: If anything in it is not what it was; names the file.
+    """
+    return _Check(contents(raw), key, heads).report()
+
+
+class _Check:
+    def __init__(
+        self, files: dict[str, bytes], key: str | None, heads: Sequence[str]
+    ) -> None:
+        self._files = files
+        self._given_key, self._given_heads = key, heads
+        self._report = Report()
+        self._manifest: dict[str, Any] = {}
+        self._public_key = b""
+        self._facts: dict[str, list[dict[str, Any]]] = {}
+        self._digests: dict[int, bytes] = {}
+
+    def report(self) -> Report:
+        self._signed()
+        self._whole()
+        head = self._head()
+        self._transactions()
+        self._events(head)
+        self._states()
+        self._outside(head)
+        self._limits()
+        return self._report
+
+    def _signed(self) -> None:
+        """Check the signature over the manifest, and with it whose it is."""
+        for name in _SIGNED:
+            if name not in self._files:
+                raise AlteredError(name, "it is missing")
+        note = _text(SIGNATURE, self._files[SIGNATURE])
+        try:
+            manifest = json.loads(self._files[MANIFEST])
+            self._public_key = _raw_key(self._given_key or manifest["verifier_key"])
+            text = read_note(note, public_key=self._public_key)
+        except RefusedError as error:
+            raise AlteredError(SIGNATURE, str(error)) from error
+        except (ValueError, KeyError, TypeError) as error:
+            raise AlteredError(MANIFEST, f"it cannot be read ({error})") from error
+        origin, kind, digest = text.split("\n")[:3]
+        if kind != EVIDENCE:
+            raise AlteredError(SIGNATURE, "it does not sign evidence")
+        if digest != _sha256_hex(self._files[MANIFEST]):
+            raise AlteredError(MANIFEST, "it is not the one that was signed")
+        if manifest["origin"] != origin:
+            raise AlteredError(MANIFEST, f"it is not of {origin}, who signed it")
+        self._manifest = manifest
+        self._report.proven.append(
+            f"The manifest was signed by the key of {origin}, and every file is what the "
+            "manifest says."
+        )
+        if self._given_key is None:
+            self._report.stated.append(
+                "Whose key that is: it came with the package. Get the ledger's public key "
+                "by another way and name it with --key."
+            )
+
+    def _whole(self) -> None:
+        """Check every file against the manifest."""
+        listed = self._manifest["files"]
+        for name in self._files:
+            if name not in listed and name not in _SIGNED:
+                raise AlteredError(name, "the manifest does not know it")
+        for name, expected in listed.items():
+            content = self._files.get(name)
+            if content is None:
+                raise AlteredError(name, "it is missing")
+            if _sha256_hex(content) != expected["sha256"]:
+                raise AlteredError(name, "it was altered, or a line was left out")
+            if expected["lines"] not in (None, content.count(b"\n")):
+                raise AlteredError(name, f"it should have {expected['lines']} lines")
+
+    def _head(self) -> TreeHead:
+        note = _text(HEAD, self._files[HEAD])
+        try:
+            head = read_head(note, public_key=self._public_key)
+        except RefusedError as error:
+            raise AlteredError(HEAD, str(error)) from error
+        if head.origin != self._manifest["origin"]:
+            raise AlteredError(HEAD, f"it is of {head.origin}")
+        return head
+
+    def _transactions(self) -> None:
+        opened = 0
+        for line in self._lines(TRANSACTIONS):
+            row = {each: line[each] for each in (*_NUMBER_FIELDS, *_TEXT_FIELDS)}
+            bytes_of = {each: _bytes(line[each]) for each in _BYTES_FIELDS}
+            fields = [str(row[each]).encode() for each in (*_NUMBER_FIELDS, *_TEXT_FIELDS)]
+            fields += [bytes_of[each] for each in _BYTES_FIELDS]
+            self._digests[row["tx_id"]] = transaction_digest(fields)
+            if line["key"] is None:
+                continue
+            header = bytes_of["header"]
+            place = f"transaction/{self._manifest['ledger']}/{row['tx_id']}".encode()
+            plain = self._opened(TRANSACTIONS, line["key"], header[1:], place)
+            if header[0] not in (_OF_SUBJECT, _OF_LEDGER) or plain != line["origin"]:
+                problem = f"who did transaction {row['tx_id']} is not what was stored"
+                raise AlteredError(TRANSACTIONS, problem)
+            opened += 1
+        if opened:
+            self._report.proven.append(
+                f"Of {opened:,} of {len(self._digests):,} transactions, who did it and why "
+                "is what was recorded then."
+            )
+
+    def _events(self, head: TreeHead) -> None:
+        count = opened = 0
+        before = 0
+        for line in self._lines(EVENTS):
+            envelope = self._envelope(line["envelope"])
+            where = f"the event at position {envelope.position}"
+            if envelope.position <= before:
+                raise AlteredError(EVENTS, f"{where} is out of order")
+            before = envelope.position
+            path = [base64.b64decode(each) for each in line["proof"]]
+            try:
+                leaf = leaf_hash(envelope.packed())
+                check_inclusion(leaf, envelope.position - 1, path, head)
+            except RefusedError as error:
+                raise AlteredError(EVENTS, f"{where}: {error}") from error
+            opened += self._content(where, envelope, line)
+            count += 1
+            self._gather(where, envelope, line)
+        self._report.proven.append(
+            f"All {count:,} events stand where and when they say in the ledger of "
+            f"{head.size:,} events whose tree head was signed; none was put in later."
+        )
+        self._report.proven.append(
+            f"What {opened:,} of them say is what was stored then: each opens under a key "
+            "of its own."
+        )
+        self._withheld(count)
+
+    def _envelope(self, fields: Mapping[str, Any]) -> Envelope:
+        digest = self._digests.get(fields["tx_id"])
+        if digest is None:
+            problem = f"transaction {fields['tx_id']} is missing"
+            raise AlteredError(TRANSACTIONS, problem)
+        named = {**fields, "state": _bytes(fields["state"]), "transaction": digest}
+        return Envelope(ledger=self._manifest["ledger"], **named)
+
+    def _content(self, where: str, envelope: Envelope, line: Mapping[str, Any]) -> bool:
+        """Check what an event says against what is stored; return if it could be opened."""
+        state = envelope.state
+        end = _HEADER_AT + int.from_bytes(state[1:_HEADER_AT], "big")
+        header = state[_HEADER_AT:end]
+        if json.loads(header) != line["header"]:
+            raise AlteredError(EVENTS, f"{where} has another header than was stored")
+        if line["key"] is None:
+            return False
+        if state[0] != _FORM:
+            raise AlteredError(EVENTS, f"{where} is stored in a form without such a key")
+        place = (
+            f"event/{envelope.ledger}/{envelope.stream}/{envelope.version}/"
+            f"{envelope.topic}/"
+        ).encode() + header
+        if self._opened(EVENTS, line["key"], state[end:], place) != line["content"]:
+            raise AlteredError(EVENTS, f"{where} says something else than was stored")
+        return True
+
+    def _opened(self, file: str, key: str, sealed: bytes, place: bytes) -> object:
+        """Return what opens under *key*, as JSON."""
+        dictionary, nonce = sealed[0], sealed[1 : 1 + _NONCE_BYTES]
+        bound = b"2/%d/" % dictionary + place
+        try:
+            small = AESGCM(_bytes(key)).decrypt(nonce, sealed[1 + _NONCE_BYTES :], bound)
+            plain = unzstd(small, self._files[DICTIONARY]) if dictionary else small
+            return json.loads(plain) if plain else {}
+        except (InvalidTag, NotZstdError, ValueError) as error:
+            problem = f"{place.partition(b'{')[0].decode()} does not open ({error})"
+            raise AlteredError(file, problem) from error
+
+    def _gather(self, where: str, envelope: Envelope, line: Mapping[str, Any]) -> None:
+        """Keep an event by its stream, where none may be missing in between."""
+        events = self._facts.setdefault(envelope.stream, [])
+        if envelope.version != len(events) + 1:
+            problem = f"{where} is version {envelope.version}, after {len(events)}"
+            raise AlteredError(EVENTS, problem)
+        events.append(
+            {
+                "kind": envelope.topic.rpartition(".v")[0],
+                "position": envelope.position,
+                "recorded_at": envelope.recorded_at,
+                "header": line["header"],
+                "content": line["content"],
+            }
+        )
+
+    def _states(self) -> None:
+        """Work out again what was believed at each point, and compare."""
+        facts = {
+            stream.removeprefix("fact-"): events
+            for stream, events in self._facts.items()
+            if stream.startswith("fact-")
+        }
+        count = 0
+        for line in self._lines(STATES):
+            at, position = line["recorded_at_us"], line["position"]
+            for event in (each for events in facts.values() for each in events):
+                if (event["position"] <= position) != (event["recorded_at"] <= at):
+                    problem = f"position {position} is not where the ledger stood then"
+                    raise AlteredError(STATES, problem)
+            derived = believed(
+                facts, position=position, recorded_at=at, valid_at=line["valid_at_us"]
+            )
+            stated = [
+                (e["valid_from_us"], e["fact_id"], e["version"], e["valid_to_us"])
+                for e in line["facts"]
+            ]
+            if derived != stated:
+                raise AlteredError(STATES, f"not what follows at {line['recorded_at']}")
+            for each in line["facts"]:
+                said = facts[each["fact_id"]][each["version"] - 1]["content"]
+                if each["content"] != (said or {}).get("text"):
+                    problem = f"fact {each['fact_id']} says something else than its event"
+                    raise AlteredError(STATES, problem)
+            count += 1
+        if count:
+            self._report.proven.append(
+                f"What was known at {count:,} points in time follows from the events."
+            )
+
+    def _outside(self, head: TreeHead) -> None:
+        """Compare with tree heads that were kept elsewhere."""
+        paths = {line["size"]: line["consistency"] for line in self._lines(HEADS)}
+        matched = 0
+        for note in self._given_heads:
+            try:
+                other = read_head(note, public_key=self._public_key)
+                if other.size not in paths and other.size != head.size:
+                    continue
+                path = [base64.b64decode(each) for each in paths.get(other.size, ())]
+                check_consistency(other, head, path)
+            except RefusedError as error:
+                raise AlteredError(HEAD, f"it does not continue yours: {error}") from error
+            matched += 1
+        if matched:
+            self._report.proven.append(
+                f"The ledger continues {matched:,} tree heads that you kept: nothing up to "
+                "the last of them was altered since it was published."
+            )
+        else:
+            self._report.stated.append(
+                "That the ledger was not written anew before the package was made: name a "
+                "tree head that was published earlier with --tree-head."
+            )
+
+    def _withheld(self, count: int) -> None:
+        reasons: dict[str, int] = {}
+        for line in self._lines(EVENTS):
+            if line["withheld"]:
+                reasons[line["withheld"]] = reasons.get(line["withheld"], 0) + 1
+        for reason, number in sorted(reasons.items()):
+            self._report.stated.append(
+                f"What {number:,} of {count:,} events say, which is not shown: {reason}."
+            )
+
+    def _limits(self) -> None:
+        self._report.stated.append(
+            "That this is everything: an event that follows the last one shown of its "
+            "fact, or a fact of which nothing is shown, would not be missed."
+        )
+        self._report.stated.append(
+            "That what was recorded is true, and the ledger's clock right: proven is what "
+            "was recorded, in which order, and that it was not altered."
+        )
+        self._report.stated.append(
+            "The summary, the tables and other files made for reading: they are as they "
+            "were signed, and not worked out again."
+        )
+
+    def _lines(self, name: str) -> Iterator[dict[str, Any]]:
+        for line in self._files[name].splitlines():
+            yield json.loads(line)
+
+
+def _raw_key(named: str) -> bytes:
+    """Return the 32 bytes of a public key written as a verifier key or in base64."""
+    is_verifier_key = named.startswith("muniment/")
+    return base64.b64decode(named.split("+", 2)[2] if is_verifier_key else named)[-32:]
+
+
+def _bytes(text: str) -> bytes:
+    return base64.b64decode(text, validate=True)
+
+
+def _text(name: str, content: bytes) -> str:
+    try:
+        return content.decode()
+    except UnicodeDecodeError as error:
+        raise AlteredError(name, "it is no text") from error
+
+
+def _sha256_hex(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

@@ -1,0 +1,167 @@
+"""Putting evidence together: its files, its manifest, its signature, its verifier."""
+
+import ast
+import base64
+import csv
+import hashlib
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from types import ModuleType
+from typing import Any, Protocol
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from muniment.archive import (
+    container,
+    evidence_check,
+    rederiving,
+    unzstd,
+    verifier,
+)
+from muniment.archive.evidence_check import EVIDENCE, MANIFEST, SIGNATURE
+from muniment.domain.time import Instant
+from muniment.ledger import proof
+from muniment.ledger.attesting import Attestor
+from muniment.ledger.vault import Subject
+
+
+VERIFIER = "verify.py"
+_PARTS: Sequence[ModuleType] = (
+    proof,
+    unzstd,
+    container,
+    rederiving,
+    evidence_check,
+    verifier,
+)
+
+Line = Mapping[str, Any]
+"""One line of JSON Lines, of JSON types alone."""
+
+
+class Source(Protocol):
+    """
+    Something else that is kept of subjects, such as turns of conversation or receipts.
+
+    Attributes:
+        name: What its file is called, without its ending: lower case, no spaces.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    def lines(self, subject: Subject, *, start: Instant, end: Instant) -> Iterable[Line]:
+        """
+        Yield what is kept of *subject* that was recorded in ``[start, end)``, in order.
+
+        In clear text, and of nobody else.
+        """
+
+
+def json_lines(lines: Iterable[Line]) -> bytes:
+    """Return *lines* as JSON Lines."""
+    return b"".join(
+        json.dumps(
+            each,
+            ensure_ascii=False,
+            allow_nan=False,
+            sort_keys=True,
+            separators=(",", ":"),
+        ).encode()
+        + b"\n"
+        for each in lines
+    )
+
+
+def csv_table(columns: Sequence[str], rows: Iterable[Line]) -> bytes:
+    """Return *rows* as CSV for a spreadsheet, in UTF-8 with its mark."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\r\n")
+    writer.writerow(columns)
+    writer.writerows([_cell(row.get(each)) for each in columns] for row in rows)
+    return b"\xef\xbb\xbf" + text.getvalue().encode()
+
+
+def parquet_table(columns: Sequence[str], rows: Iterable[Line]) -> bytes:
+    """Return *rows* as Parquet; every column is text, and null where a row has none."""
+    schema = pa.schema([pa.field(each, pa.string()) for each in columns])
+    held = [{each: _written(row.get(each)) for each in columns} for row in rows]
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.Table.from_pylist(held, schema), sink, compression="zstd")
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
+
+
+def signed_package(
+    files: Mapping[str, bytes], fields: Mapping[str, Any], attestor: Attestor
+) -> bytes:
+    """
+    Return the package: *files*, the manifest over them, and the signature over that.
+
+    Args:
+        files: By name, all but manifest and signature.
+        fields: What the manifest says besides.
+        attestor: Signs.
+    """
+    listed = {
+        name: {
+            "sha256": hashlib.sha256(content).hexdigest(),
+            "bytes": len(content),
+            "lines": content.count(b"\n") if name.endswith(".jsonl") else None,
+        }
+        for name, content in files.items()
+    }
+    manifest = {**fields, "format": EVIDENCE, "origin": attestor.origin, "files": listed}
+    text = json.dumps(manifest, ensure_ascii=False, indent=1, sort_keys=True)
+    content = text.encode() + b"\n"
+    digest = hashlib.sha256(content).hexdigest()
+    note = attestor.signed(f"{attestor.origin}\n{EVIDENCE}\n{digest}\n")
+    return container.contained({MANIFEST: content, SIGNATURE: note.encode(), **files})
+
+
+def single_file() -> bytes:
+    """Return the verifier as one file that imports nothing of Muniment."""
+    parts = [verifier.__doc__ or ""]
+    text = f'"""{parts[0]}"""\n'
+    for module in _PARTS:
+        text += f"\n\n# ---- {module.__name__.rpartition('.')[2]} ----\n\n"
+        text += _standalone(module)
+    return text.encode()
+
+
+def base64_text(raw: bytes | None) -> str | None:
+    """Return bytes as JSON holds them."""
+    return None if raw is None else base64.b64encode(raw).decode()
+
+
+def _standalone(module: ModuleType) -> str:
+    """Return the source of *module* without what it imports from Muniment."""
+    assert module.__file__ is not None, "it was imported from a file"
+    with open(module.__file__, encoding="utf-8") as file:  # noqa: PTH123 - one line
+        source = file.read()
+    tree, dropped = ast.parse(source), set[int]()
+    for at, node in enumerate(tree.body):
+        is_ours = isinstance(node, ast.ImportFrom) and (node.module or "").startswith(
+            "muniment"
+        )
+        is_main_of_no_use = at == 0 and module is verifier
+        if is_ours or is_main_of_no_use:
+            dropped.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+    kept = (
+        line for number, line in enumerate(source.splitlines(), 1) if number not in dropped
+    )
+    return "\n".join(kept).strip("\n") + "\n"
+
+
+def _written(value: object) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)
+
+
+def _cell(value: object) -> str:
+    """Return a value for a spreadsheet, which must not take content for a formula."""
+    text = _written(value) or ""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text

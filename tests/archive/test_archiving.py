@@ -1,0 +1,284 @@
+"""What is archived is read as before, whatever left the database, and by others, too."""
+
+import re
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import duckdb
+import polars as pl
+import pyarrow.parquet as pq
+import pytest
+
+from muniment import MemoryStore
+from muniment.archive import schema, segment
+from muniment.archive.archiver import Archiver
+from muniment.archive.segment import Stretch
+from muniment.archive.shelf import Directory, shelf_at
+from muniment.errors import (
+    ArchiveUnavailableError,
+    ConfigurationError,
+    DamagedArchiveError,
+    InvalidValueError,
+    TamperedError,
+)
+from muniment.ledger.cold import is_dropped
+from muniment.ledger.records import StampedEvent, TransactionRow
+from tests.archive.told import DAY, Told, instant, lose_ledger, told
+from tests.stores import NEW_YEAR, POSTGRESQL, SQLITE, Backend, backend_at
+
+
+@pytest.fixture
+def story(backend: Backend) -> Iterator[Told]:
+    """A store that was told much, wherever it lives."""
+    found = told(backend)
+    yield found
+    found.store.close()
+
+
+@pytest.fixture
+def embedded(tmp_path: Path) -> Iterator[Told]:
+    """The same in a directory."""
+    found = told(backend_at(SQLITE, directory=tmp_path / "store", postgres_url=None))
+    yield found
+    found.store.close()
+
+
+def read_cold(store: MemoryStore) -> int:
+    """Return how many payloads are not in the database."""
+    recorder = store._ledger.recorder
+    cold, recorder.cold = recorder.cold, Uncold()
+    try:
+        events = recorder.read(limit=1_000)
+    finally:
+        recorder.cold = cold
+    return sum(is_dropped(each) for each in events)
+
+
+class Uncold:
+    """An archive that gives nothing back."""
+
+    def whole(self, events: Sequence[StampedEvent]) -> Sequence[StampedEvent]:
+        return events
+
+
+def test_every_answer_is_the_same_before_and_after(story: Told) -> None:
+    store, before = story.store, story.answers()
+    proof = store.prove(3).envelope
+
+    written = store.archive()
+    archived = story.answers()
+    gone = store.prune()
+
+    assert (written.events, written.last_position) == (21, 21)
+    assert archived == before
+    assert gone == read_cold(store) > 5
+    assert story.answers() == before
+    assert store.prove(3).envelope == proof
+    assert store.verify()
+    assert store.rebuild() > 0
+    assert story.answers() == before
+    assert store.verify()
+    # And writing goes on upon what is cold.
+    story.pass_time()
+    cold = story.facts["ann"][0]
+    assert store.update(cold, content="warm").version == 3
+    store.rollback_fact(story.facts["bob"][2], to_version=1)
+    assert store.verify()
+
+
+def test_what_a_belief_of_today_rests_on_stays(embedded: Told) -> None:
+    store = embedded.store
+    embedded.store.archive()
+
+    store.prune()
+
+    shutil.rmtree(embedded.place)
+    page = store.get_all(user_id="ann", limit=100)
+    assert sorted(each.content or "" for each in page) == [
+        "CANARY ann moved",
+        "CANARY ann 不喜欢",
+        "CANARY ann 喜欢 3",
+    ]
+    with pytest.raises(ArchiveUnavailableError):
+        store.get_fact_history(embedded.facts["ann"][0])
+
+
+def test_a_run_goes_on_where_the_last_one_ended(story: Told) -> None:
+    store = story.store
+    middle = instant(NEW_YEAR + 10 * DAY)
+
+    plan = store.plan_archive(until=middle)
+    first = store.archive(until=middle)
+    second = store.archive()
+    third = store.archive()
+
+    assert (plan.first_position, plan.last_position, plan.months) == (1, 9, ("2026-01",))
+    assert (first.events, second.events, third.events) == (9, 12, 0)
+    # A segment holds one month: January was archived twice, February once.
+    assert (first.segments, second.segments) == (1, 2)
+    assert store.plan_archive().events == 0
+    assert store.verify()
+
+
+def test_no_path_tells_whose_memory_it_is(embedded: Told) -> None:
+    embedded.store.archive()
+
+    names = Directory(embedded.place).names("")
+
+    assert len(names) == 6
+    assert all(
+        re.fullmatch(
+            r"(manifests/ledger=main|(events|transactions)/ledger=main/year=2026/month=0[12])"
+            r"/\d{12}-\d{12}\.(json|parquet)",
+            name,
+        )
+        for name in names
+    )
+
+
+def test_duckdb_and_polars_read_the_archive_as_it_is(embedded: Told) -> None:
+    store = embedded.store
+    store.archive()
+    files = f"{embedded.place}/events/**/*.parquet"
+
+    with duckdb.connect() as connection:
+        counted = connection.execute(
+            "SELECT count(*), count(DISTINCT month) "
+            f"FROM read_parquet('{files}', hive_partitioning = true)"
+        ).fetchall()
+    frame = pl.scan_parquet(files, hive_partitioning=True)
+    kinds = frame.group_by("topic").len().sort("topic").collect().rows()
+    asked = store.query_archive(
+        "SELECT topic, count(*) n FROM events GROUP BY 1 ORDER BY 1"
+    )
+
+    assert counted == [(21, 2)]
+    assert asked.columns == ("topic", "n")
+    assert list(asked.rows) == kinds
+    assert dict(kinds)["fact.asserted.v1"] == 11
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM read_csv('/etc/passwd')",
+        "COPY events TO 'stolen.parquet'",
+        "SELECT 1; SELECT 2",
+        "SELEC 1",
+        "SET enable_external_access = true",
+    ],
+)
+def test_a_question_reads_the_archive_and_nothing_else(embedded: Told, sql: str) -> None:
+    embedded.store.archive()
+
+    with pytest.raises(InvalidValueError):
+        embedded.store.query_archive(sql)
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+def test_a_file_has_the_pinned_schema_empty_or_not(rows: int) -> None:
+    row = TransactionRow(
+        tx_id=1,
+        recorded_at=NEW_YEAR,
+        first_position=1,
+        last_position=0,
+        action="remember",
+        subject_ref="",
+        idempotency_tag=None,
+        request_tag=None,
+        header=b"",
+    )
+    stretch = Stretch(first=row)
+    stretch.add([row], [])
+
+    pairs = zip(stretch.tables(), (schema.EVENTS, schema.TRANSACTIONS), strict=True)
+    for table, expected in pairs:
+        written = segment.encoded(table.slice(0, rows))
+        found = segment.decoded("it", written, expected)
+        assert found.schema.equals(expected, check_metadata=True)
+        assert str(found.schema.field("recorded_at").type) == "timestamp[us, tz=UTC]"
+
+
+def test_a_segment_ends_when_it_is_full(embedded: Told) -> None:
+    ledger = embedded.store._ledger
+    archiver = Archiver(ledger, shelf_at(str(embedded.place)), segment_events=4)
+
+    written = archiver.run(embedded.clock(), progress=lambda _done, _of: None)
+
+    assert written.events == 21
+    assert written.segments > 4
+    assert embedded.store.prune() > 0
+    assert embedded.store.verify()
+    assert len(embedded.answers()) > 20
+
+
+def alter(file: Path) -> None:
+    raw = bytearray(file.read_bytes())
+    raw[len(raw) // 2] ^= 1
+    file.write_bytes(raw)
+
+
+@pytest.mark.parametrize("kind", ["events", "transactions", "manifests"])
+@pytest.mark.parametrize("harm", [alter, Path.unlink])
+def test_a_file_that_is_not_what_it_was_is_named(
+    embedded: Told, kind: str, harm: Callable[[Path], None]
+) -> None:
+    store = embedded.store
+    store.archive()
+    file = next(e for e in sorted((embedded.place / kind).rglob("*")) if e.is_file())
+
+    harm(file)
+
+    (finding,) = store.verify().findings
+    assert (finding.position, finding.kind) == (1, "archive")
+    assert file.name in finding.problem
+    with pytest.raises((DamagedArchiveError, ArchiveUnavailableError)):
+        store.prune()
+    assert read_cold(store) == 0
+    lose_ledger(embedded)
+    with pytest.raises((DamagedArchiveError, ArchiveUnavailableError)):
+        MemoryStore.rebuild_from_archive(embedded.backend.settings())
+    embedded.reopen()
+
+
+def test_what_was_altered_in_the_database_is_not_archived(embedded: Told) -> None:
+    with embedded.backend.sql() as connection:
+        connection.exec_driver_sql("UPDATE ledger_event SET key_id = 9 WHERE position = 3")
+
+    with pytest.raises(TamperedError) as refused:
+        embedded.store.archive()
+
+    assert refused.value.position == 3
+    assert not Directory(embedded.place).names("manifests")
+
+
+def test_two_processes_do_not_write_to_one_archive(embedded: Told) -> None:
+    with (
+        embedded.store._ledger.recorder.archiving(),
+        pytest.raises(ArchiveUnavailableError),
+        embedded.backend.open(clock=embedded.clock) as other,
+    ):
+        other.archive()
+
+
+def test_without_a_place_nothing_is_archived(
+    postgres_database: str, tmp_path: Path
+) -> None:
+    backend = backend_at(POSTGRESQL, directory=tmp_path, postgres_url=postgres_database)
+
+    with (
+        backend.open(archive_url=None) as store,
+        pytest.raises(ConfigurationError, match="MUNIMENT_ARCHIVE_URL"),
+    ):
+        store.archive()
+
+
+def test_rows_are_grouped_so_that_a_reader_skips_others(embedded: Told) -> None:
+    embedded.store.archive()
+    file = next((embedded.place / "events").rglob("*.parquet"))
+
+    table = pq.read_table(file, columns=["subject_ref", "stream", "version"])
+
+    rows = [tuple(each.values()) for each in table.to_pylist()]
+    assert rows == sorted(rows)
