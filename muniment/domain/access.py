@@ -171,7 +171,12 @@ def right_to(act: Act, principal: Principal, scope: Scope | None) -> Right | Non
         for standing in standings(principal, scope)
         if (grant := RIGHTS.get((standing, place), {}).get(act)) is not None
     ]
-    return min(found, key=lambda each: _BY_GRANT.index(each.grant), default=None)
+    # Of two that are as free, the one that sees what is restricted.
+    return min(
+        found,
+        key=lambda each: (_BY_GRANT.index(each.grant), each.standing in _CAREFUL),
+        default=None,
+    )
 
 
 def standings(principal: Principal, scope: Scope | None) -> tuple[str, ...]:

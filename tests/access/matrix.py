@@ -6,6 +6,7 @@ Spelled out again on purpose. A verb or an act that is missing here fails a test
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from muniment import MemoryStore, Principal, Scope
@@ -88,6 +89,7 @@ class Target:
     proposal_id: str
     session_id: str
     turn_id: str
+    evidence: Path
     long_ago: str
     store: MemoryStore
 
@@ -174,6 +176,9 @@ CALLS: Mapping[str, tuple[str, Call]] = {
     "record_config": ("operate", _of_ledger("prompt", "v1")),
     "count_lost_receipts": ("operate", _of_ledger()),
     "flush_receipts": ("operate", _of_ledger()),
+    "plan_archive": ("operate", _of_ledger()),
+    "archive": ("operate", _of_ledger()),
+    "prune": ("operate", _of_ledger()),
     "plan_retention": ("operate", lambda t: (([],), t.whose)),
     "plan_retention of all": ("operate", _of_ledger([])),
     "retain": ("operate", lambda t: (([],), t.whose)),
@@ -201,6 +206,11 @@ CALLS: Mapping[str, tuple[str, Call]] = {
     "summarize_session": ("write", _of_session()),
     "withdraw_summary": ("write", _of_session(version=1)),
     "end_session": ("write", _of_session()),
+    "export": ("replay", _of_scope()),
+    "export_evidence": (
+        "replay",
+        lambda t: ((t.evidence,), {**t.whose, "matter": "case 4711"}),
+    ),
     "remember": ("write", lambda t: (("likes tea 茶",), t.whose)),
     "remember_many": ("write", lambda t: ((["likes jazz", "写 Rust"],), t.whose)),
     "update": ("write", _of_fact(content="likes coffee")),
@@ -238,6 +248,9 @@ def is_of_ledger(name: str) -> bool:
         "list_broken_glass",
         "review_broken_glass",
         "plan_retention of all",
+        "plan_archive",
+        "archive",
+        "prune",
         "record_config",
         "count_lost_receipts",
         "flush_receipts",

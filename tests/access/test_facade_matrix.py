@@ -53,8 +53,8 @@ UNGUARDED = {
     "settings",
     "receipts_of",
     "turns_of",
-    *("archive", "plan_archive", "prune", "query_archive", "rebuild_from_archive"),
-    *("export", "export_evidence", "import_export", "sources"),
+    # These take SQL, a whole store, or a document about anybody.
+    *("query_archive", "rebuild_from_archive", "import_export", "sources"),
 }
 """What belongs to whoever runs the store, and is offered to no principal."""
 
@@ -63,7 +63,8 @@ def outcome(store: MemoryStore, identity: str, name: str, made: Made) -> str:
     """Return what a call does, without a reason and, where it needs one, with it."""
     args, fields = made
     verb = name.partition(" ")[0]
-    fields = {"reason": None, **fields} if verb == "erase" else fields
+    needs_reason = verb in ("erase", "export_evidence")
+    fields = {"reason": None, **fields} if needs_reason else fields
     try:
         _call(store, identity, verb, (args, fields))
     except ReasonRequiredError:
@@ -120,6 +121,7 @@ def target(store: MemoryStore, scope: Scope) -> Target:
         other_fact_id=other.fact_id,
         tx_id=fact.tx_id,
         proposal_id=proposed(store, scope),
+        evidence=Path(str(store.settings.key_file)).with_name(f"{fact.fact_id}.zip"),
         session_id=session.session_id,
         turn_id=turn.turn_id,
         long_ago=other.recorded_at.isoformat(),

@@ -345,6 +345,13 @@ def test_what_nobody_defined_is_restricted(store: MemoryStore) -> None:
     assert len(store.acting_as(IDENTITIES["lead"]).get_all(scope=Scope.team("eng"))) == 1
 
 
+def test_of_two_rights_the_one_that_sees_more_counts(store: MemoryStore) -> None:
+    store.remember(CANARY, scope=Scope.org(), metadata={"access_level": "restricted"})
+
+    assert len(store.acting_as(OFFICER).get_all(scope=Scope.org())) == 1
+    assert len(store.acting_as(SUBJECT).get_all(scope=Scope.org())) == 0
+
+
 def test_a_search_of_several_memories_is_a_look_at_each(store: MemoryStore) -> None:
     for user in ("u-1", "u-2"):
         store.remember(f"{user} likes tea", user_id=user)

@@ -12,13 +12,13 @@ from psycopg import sql
 
 from muniment import MemoryStore
 from muniment.ledger.sql_recorder import SqlRecorder
+from muniment.ledger.tables import metadata
 from tests.stores import POSTGRESQL, Backend, backend_at
 
 
 PASSWORD = "p"  # noqa: S105 - of a role that ends with the test
-TABLES = (
-    *("ledger", "ledger_transaction", "ledger_event", "belief", "merkle_tile"),
-    *("tree_head", "projection_checkpoint", "version_vector", "vector_generation"),
+TABLES = tuple(
+    sorted(each.name for each in metadata.tables.values() if "ledger" in each.columns)
 )
 
 

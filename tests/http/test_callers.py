@@ -1,8 +1,11 @@
 """Whom the service knows, by which key, how often; nobody gets another's answer."""
 
+import socket
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -141,3 +144,27 @@ def test_fifty_clients_with_equal_request_ids_get_only_their_own(
 def test_replacing_a_principal_keeps_it_checked() -> None:
     with pytest.raises(Exception, match="one of person, agent, service"):
         replace(person("u-1"), kind="root")  # type: ignore[arg-type]
+
+
+def test_a_look_is_on_record_though_whoever_asked_has_hung_up(
+    store: MemoryStore, url: str
+) -> None:
+    fact = store.remember("likes tea", user_id="u-hung-up")
+    key = key_of(store, IDENTITIES["auditor"])
+    address = urlsplit(url)
+    lines = [
+        f"GET /v1/facts/{fact.fact_id}/history HTTP/1.1",
+        f"Host: {address.netloc}",
+        f"Authorization: Bearer {key}",
+        "Muniment-Reason: complaint 2026-17",
+    ]
+    with socket.create_connection((str(address.hostname), int(str(address.port)))) as wire:
+        wire.sendall("".join(f"{line}\r\n" for line in [*lines, ""]).encode())
+
+    deadline = time.monotonic() + 20
+    while not len(store.access_log(user_id="u-hung-up")):
+        assert time.monotonic() < deadline, "the look was not recorded"
+        time.sleep(0.02)
+
+    (entry,) = store.access_log(user_id="u-hung-up")
+    assert (entry.actor, entry.reason) == ("o-2", "complaint 2026-17")

@@ -33,8 +33,13 @@ from tests.served import client_of, served
 
 
 EXPECTED = expected()
-EMBEDDED = frozenset({"reproduce_badcase", "summarize_session", "withdraw_summary"})
-"""What takes a function of the caller's, and what belongs to that."""
+EMBEDDED = frozenset(
+    {
+        *("reproduce_badcase", "summarize_session", "withdraw_summary"),
+        *("archive", "plan_archive", "prune", "export", "export_evidence"),
+    }
+)
+"""What takes a function of the caller's or writes files where the store is."""
 
 HEAVY = frozenset({"reindex", "rotate_key", "verify", "rebuild"})
 """What a shared service does once for all; the facade's matrix has them for everybody."""
