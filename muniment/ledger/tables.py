@@ -10,6 +10,12 @@ import sqlalchemy as sa
 
 metadata = sa.MetaData()
 
+BY_CODE_POINT = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
+"""
+Text that is looked up by its beginning: in the order of code points wherever the database
+is, since a locale may put ``fact-~`` before ``fact-0``.
+"""
+
 
 def _table(name: str, *items: sa.schema.SchemaItem) -> sa.Table:
     ledger = sa.Column("ledger", sa.Text, primary_key=True)
@@ -52,7 +58,7 @@ event = _table(
     sa.Column("position", sa.BigInteger, primary_key=True, autoincrement=False),
     sa.Column("tx_id", sa.BigInteger, nullable=False),
     sa.Column("recorded_at_us", sa.BigInteger, nullable=False),
-    sa.Column("stream", sa.Text, nullable=False),
+    sa.Column("stream", BY_CODE_POINT, nullable=False),
     sa.Column("version", sa.BigInteger, nullable=False),
     sa.Column("topic", sa.Text, nullable=False),
     sa.Column("subject_ref", sa.Text, nullable=False),

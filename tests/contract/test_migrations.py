@@ -20,7 +20,7 @@ from muniment.ledger import tables as ledger_tables
 from muniment.ledger import vault_tables as vault
 from muniment.projections import tables as projection_tables
 from tests.contract import released
-from tests.stores import Backend
+from tests.stores import POSTGRESQL, Backend
 
 
 PACKAGE = Path(muniment.__file__).parent
@@ -238,3 +238,16 @@ def test_every_table_starts_with_its_ledger(durable: Backend) -> None:
             assert table["columns"][0]["name"] == "ledger"
             assert table["key"][0] == "ledger"
             assert all("['ledger'" in index for index in table["indexes"])
+
+
+def test_streams_are_in_the_order_of_code_points_whatever_the_locale(
+    durable: Backend,
+) -> None:
+    """The server of the tests has no other order, so it is the column that is asked."""
+    durable.open().close()
+    with durable.sql() as connection:
+        columns = sa.inspect(connection).get_columns("ledger_event")
+
+    (kind,) = (each["type"] for each in columns if each["name"] == "stream")
+    assert isinstance(kind, sa.Text)
+    assert kind.collation == ("C" if durable.kind == POSTGRESQL else None)

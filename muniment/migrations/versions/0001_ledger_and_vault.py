@@ -109,7 +109,11 @@ def _events() -> None:
         sa.Column("position", sa.BigInteger, primary_key=True, autoincrement=False),
         sa.Column("tx_id", sa.BigInteger, nullable=False),
         sa.Column("recorded_at_us", sa.BigInteger, nullable=False),
-        sa.Column("stream", sa.Text, nullable=False),
+        sa.Column(
+            "stream",
+            sa.Text().with_variant(sa.Text(collation="C"), "postgresql"),
+            nullable=False,
+        ),
         sa.Column("version", sa.BigInteger, nullable=False),
         sa.Column("topic", sa.Text, nullable=False),
         sa.Column("subject_ref", sa.Text, nullable=False),
