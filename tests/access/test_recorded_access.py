@@ -318,6 +318,20 @@ def test_what_is_restricted_reaches_the_subject_and_no_agent(store: MemoryStore)
     assert len(subject.get_all(user_id="u-1")) == 2
 
 
+def test_whoever_says_again_what_is_restricted_learns_no_more_of_it(
+    store: MemoryStore,
+) -> None:
+    hidden = {"access_level": "restricted", "diagnosis": "secret"}
+    subject = store.acting_as(SUBJECT)
+    subject.remember(CANARY, user_id="u-1", metadata=hidden, entities=["Dr. Wu"])
+
+    said = store.acting_as(AGENT).remember(CANARY, user_id="u-1")
+
+    assert said.content == CANARY
+    assert "secret" not in str(said.metadata)
+    assert said.entities == ()
+
+
 def test_a_context_for_an_agent_is_written_without_what_is_restricted(
     store: MemoryStore,
 ) -> None:
