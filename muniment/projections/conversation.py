@@ -14,8 +14,8 @@ from muniment.domain.session import Role, SessionEnded, SessionStarted, TurnAdde
 from muniment.domain.time import FOREVER, Instant, Period
 from muniment.ledger import codec
 from muniment.ledger.ledger import InlineAccount
+from muniment.ledger.payload import unpacked
 from muniment.ledger.records import RecordedEvent, StampedEvent
-from muniment.ledger.sealing import unpacked
 from muniment.projections.beliefs import DerivedStore, unmatched
 
 
@@ -262,7 +262,7 @@ def _unopened(stamped: StampedEvent) -> RecordedEvent:
     sealed = stamped.sealed
     stream = str(sealed.originator_id)
     place = f"{stream} version {sealed.originator_version}"
-    header, _ = unpacked(sealed.state, place=place)
+    header, _, _ = unpacked(sealed.state, place=place)
     return RecordedEvent(
         position=stamped.position,
         tx_id=stamped.tx_id,

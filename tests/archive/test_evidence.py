@@ -78,7 +78,7 @@ def test_whatever_byte_is_altered_the_file_is_named(made: Made) -> None:
     for name, content in files.items():
         step = max(1, len(content) // 12)
         for at in {*range(0, len(content), step), len(content) - 1}:
-            altered = bytearray(content)
+            altered = bytearray(content or b"\0")
             altered[at] ^= 1 << at % 8
             with pytest.raises(AlteredError) as refused:
                 report(contained({**files, name: bytes(altered)}), made)
