@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from muniment import Cause, MemoryStore, Scope
-from muniment.api.opening import OpenLedger
+from muniment.api.opening import OpenLedger, open_ledger
 from muniment.clock import system_clock
 from muniment.errors import (
     InvalidCursorError,
@@ -227,8 +227,11 @@ def _sharing(store: MemoryStore, name: str, backend: Backend) -> MemoryStore:
         recorder.engine, ledger=name, clock=system_clock, lock_timeout=30, pool_size=2
     )
     timeline = SqlTimeline(other)
-    with backend.ledger(ledger=name, pool_size=2) as opened:
-        vault = opened.ledger.vault
+    settings = backend.settings(ledger=name, pool_size=2)
+    opened = open_ledger(settings, clock=None, create=True)
+    # Its keys are used on; they are let go of with the store that is returned.
+    opened.ledger.recorder.close()
+    vault = opened.ledger.vault
     conversation = SqlConversation(other)
     ledger = Ledger(other, vault, timeline, name, conversation)
     timeline.bind(ledger.mapper)
