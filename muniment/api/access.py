@@ -15,11 +15,10 @@ from typing import Any
 
 from muniment.api import inputs
 from muniment.api.accesses import AccessLog, AccessRecords, Look
-from muniment.api.answers import Fact
 from muniment.api.approvals import WATCHED, settle
 from muniment.api.lookup import withheld
 from muniment.api.searching import scopes_of
-from muniment.api.sensitivity import is_careful, is_restricted, unrestricted
+from muniment.api.sensitivity import is_careful, is_restricted, own_words, unrestricted
 from muniment.api.verbs import fields_of
 from muniment.api.whose import refuse_unseen, whose
 from muniment.domain.access import (
@@ -128,9 +127,7 @@ class ActingStore:
             signed = self._signed(name, fields, rights[0][1], known=_known(method))
             signed.pop("approval", None)
             answer = method(*args, **signed)
-            # What somebody has just said is not kept from them; what was there is.
-            is_own = isinstance(answer, Fact) or not is_careful(rights)
-            return answer if is_own else unrestricted(answer)
+            return own_words(answer) if is_careful(rights) else answer
         for each in _INQUIRY:
             fields.pop(each, None)
         return self._read(name, lambda: method(*args, **fields), arguments, rights)

@@ -39,6 +39,20 @@ def unrestricted(answer: T) -> T:
         raise UnknownFactError(error.fact_id) from None
 
 
+def own_words(answer: object) -> object:
+    """
+    Return the answer to a write for somebody who does not see what is restricted.
+
+    What they have just said is not kept from them. If it was there, and is restricted,
+    nothing else of it is told: they said the same again, and may not read it.
+    """
+    if not isinstance(answer, Fact):
+        return unrestricted(answer)
+    if not is_restricted(answer):
+        return answer
+    return replace(answer, metadata={}, entities=(), source=None, source_turns=())
+
+
 class _RestrictedError(Exception):
     """A part that is restricted; the list it stands in goes on without it."""
 

@@ -22,10 +22,9 @@ from muniment.errors import (
     UnknownGlassError,
 )
 from tests.access.matrix import IDENTITIES, REASON
-from tests.stores import BACKENDS, SECOND, Backend, SettableClock
+from tests.stores import SECOND, Backend, SettableClock
 
 
-ALL_BACKENDS = pytest.mark.parametrize("backend", BACKENDS, indirect=True)
 OFFICER, AUDITOR = IDENTITIES["officer"], IDENTITIES["auditor"]
 SUBJECT, ON_CALL = IDENTITIES["subject"], IDENTITIES["on_call"]
 AGENT = IDENTITIES["agent"]
@@ -279,77 +278,6 @@ def test_who_writes_is_who_asks_whatever_an_argument_says(store: MemoryStore) ->
     assert by_agent.source == "agent:a-1"
     hits = store.search("Rust tea", user_id="u-1", source="agent:a-1")
     assert [each.fact_id for each in hits] == [by_agent.fact_id]
-
-
-def test_what_is_restricted_reaches_the_subject_and_no_agent(store: MemoryStore) -> None:
-    subject, agent = store.acting_as(SUBJECT), store.acting_as(AGENT)
-    fact = subject.remember(CANARY, user_id="u-1", metadata={"access_level": "restricted"})
-    plain = subject.remember("likes tea", user_id="u-1", metadata={"access_level": "open"})
-    now = store.get_all(user_id="u-1").recorded_at
-    asked = {"user_id": "u-1", "reason": REASON}
-
-    visible = [
-        *agent.get_all(user_id="u-1"),
-        *(hit.fact for hit in agent.search("canary-7431", user_id="u-1")),
-        *agent.get_memory_as_of(timestamp=now, **asked),
-        *(each.fact for each in agent.blame(**asked)),
-        *(
-            each.after
-            for each in agent.diff_memory(time_a=NEW_YEAR, time_b=now, **asked).added
-        ),
-        *(
-            v
-            for each in agent.list_modified_facts(start=NEW_YEAR, **asked)
-            for v in each.versions
-        ),
-    ]
-
-    assert {each.fact_id for each in visible} == {plain.fact_id}
-    calls: list[Callable[[], object]] = [
-        lambda: agent.get(fact.fact_id),
-        lambda: agent.get_fact_history(fact.fact_id, reason=REASON),
-        lambda: agent.correct(fact.fact_id, metadata={}),
-        lambda: agent.forget(fact.fact_id),
-        lambda: agent.merge(fact.fact_id, into=plain.fact_id),
-    ]
-    for call in calls:
-        with pytest.raises(UnknownFactError):
-            call()
-    assert len(subject.get_all(user_id="u-1")) == 2
-
-
-def test_a_context_for_an_agent_is_written_without_what_is_restricted(
-    store: MemoryStore,
-) -> None:
-    subject, agent = store.acting_as(SUBJECT), store.acting_as(AGENT)
-    hidden = {"access_level": "restricted"}
-    subject.remember(CANARY, user_id="u-1", metadata=hidden, core=True)
-    subject.remember(f"{CANARY} again", user_id="u-1", metadata=hidden, attribute="home")
-    plain = subject.remember("canary likes tea", user_id="u-1", core=True)
-    now = store.get_all(user_id="u-1").recorded_at
-
-    whole = subject.build_context("canary", user_id="u-1")
-    part = agent.build_context("canary", user_id="u-1")
-
-    assert CANARY in whole.text
-    assert "7431" not in str(part)
-    assert [each.fact_id for each in part.facts] == [plain.fact_id]
-    with pytest.raises(AccessDeniedError, match="restricted then"):
-        agent.build_context("canary", user_id="u-1", as_of=now, reason=REASON)
-
-
-def test_what_nobody_defined_is_restricted(store: MemoryStore) -> None:
-    store.remember(CANARY, scope=Scope.team("eng"), metadata={"access_level": "secret"})
-
-    assert len(store.acting_as(IDENTITIES["member"]).get_all(scope=Scope.team("eng"))) == 0
-    assert len(store.acting_as(IDENTITIES["lead"]).get_all(scope=Scope.team("eng"))) == 1
-
-
-def test_of_two_rights_the_one_that_sees_more_counts(store: MemoryStore) -> None:
-    store.remember(CANARY, scope=Scope.org(), metadata={"access_level": "restricted"})
-
-    assert len(store.acting_as(OFFICER).get_all(scope=Scope.org())) == 1
-    assert len(store.acting_as(SUBJECT).get_all(scope=Scope.org())) == 0
 
 
 def test_a_search_of_several_memories_is_a_look_at_each(store: MemoryStore) -> None:
