@@ -66,19 +66,23 @@ class ArchiveReader:
             found = self._found([each for each in events if is_dropped(each)])
         return [
             structs.replace(each, sealed=replace(each.sealed, state=found[each.position]))
-            if is_dropped(each)
+            if each.position in found
             else each
             for each in events
         ]
 
     def _found(self, wanted: Sequence[StampedEvent]) -> dict[int, bytes]:
-        """Return the payloads of *wanted*, by position."""
+        """Return the payloads of those of *wanted* that a segment holds, by position."""
         known = self._payloads
         found = {e.position: known[e.position] for e in wanted if e.position in known}
         by_segment: dict[str, list[StampedEvent]] = {}
         for event in wanted:
-            if event.position not in found:
-                by_segment.setdefault(self._manifest_of(event), []).append(event)
+            if event.position in found:
+                continue
+            manifest = self._manifest_of(event)
+            # Otherwise nobody archived it, but somebody emptied it: left as it is found.
+            if manifest is not None:
+                by_segment.setdefault(manifest, []).append(event)
         for manifest, events in by_segment.items():
             read_now = self._read(manifest, events)
             for event in events:
@@ -115,17 +119,15 @@ class ArchiveReader:
         self._payloads.update(payloads)
         return payloads
 
-    def _manifest_of(self, event: StampedEvent) -> str:
-        """Return the manifest of the segment that holds an event."""
+    def _manifest_of(self, event: StampedEvent) -> str | None:
+        """Return the manifest of the segment that holds an event, if one does."""
         for _ in range(2):
             for each in self._segments:
                 if each.first_position <= event.position <= each.last_position:
                     return each.manifest
             # Another process may have archived it since.
             self._segments = self._known()
-        raise DamagedArchiveError(
-            "a segment", f"none holds the event at position {event.position}"
-        )
+        return None
 
     def _opened(self, manifest: str) -> _Opened:
         known = self._files.get(manifest)

@@ -41,6 +41,9 @@ class ColdStore(Protocol):
         """
         Return *events* in their order, each with its payload.
 
+        One that lost it and is in no segment is returned as it stands: nothing opens it,
+        and `verify` finds it.
+
         Raises:
             ArchiveUnavailableError: If the archive cannot be reached.
             DamagedArchiveError: If a payload is not where its segment should hold it.

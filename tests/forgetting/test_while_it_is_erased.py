@@ -5,6 +5,7 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import psycopg
@@ -113,20 +114,21 @@ def test_nothing_is_shown_of_what_is_erased_in_the_middle_of_a_reading(
     met = set()
     with durable.open(embedder="none") as store:
         mapper = store._ledger.mapper
-        opened = mapper.opened
+        ways = mapper.opened, mapper.opened_alone
         for (name, reading), nth in itertools.product(READINGS.items(), (1, 2)):
             user, calls = f"{name} {nth}", itertools.count(1)
             fact = store.remember(SAID, user_id=user)
 
-            def opened_late(*given: Any, **how: Any) -> object:  # noqa: ANN401 - as the mapper has them
+            def late(way: Callable[..., object], *given: Any, **how: Any) -> object:  # noqa: ANN401 - as the mapper has them
                 if next(calls) == nth:  # noqa: B023 - called in this round alone
                     met.add((name, nth))  # noqa: B023
                     erased_without_purge(durable, user)  # noqa: B023
-                return opened(*given, **how)
+                return way(*given, **how)
 
-            monkeypatch.setattr(mapper, "opened", opened_late)
-            shown = seen(reading, store, fact)
-            monkeypatch.setattr(mapper, "opened", opened)
+            with monkeypatch.context() as patched:
+                for way in ways:
+                    patched.setattr(mapper, way.__name__, partial(late, way))
+                shown = seen(reading, store, fact)
 
             # What was opened before may be shown whole; without its content it may not.
             assert all("content=None" not in repr(each) for each in shown), user
