@@ -60,8 +60,14 @@ class MeaningOfThree:
 
 
 def settings_at(url: str, **fields: Any) -> Settings:  # noqa: ANN401 - of any setting
-    """Return settings of a store at *url* that searches without a model or a thread."""
-    return Settings(**{"database_url": url, "embedder": "none", "upkeep": False, **fields})
+    """
+    Return settings of a store at *url* that searches without a model or a thread.
+
+    And without receipts: they would count as uses of what is found from the moment when
+    they happen to be recorded, on a clock that stands still that of the question itself.
+    """
+    usual = {"embedder": "none", "upkeep": False, "receipts": False}
+    return Settings(**{"database_url": url, **usual, **fields})
 
 
 def open_at(
