@@ -46,8 +46,8 @@ fix: venv ## format, and repair what ruff can
 lock: venv ## pin the newest versions that pyproject.toml allows
 	$(PIP) install --quiet uv
 	$(VENV)/bin/uv pip compile pyproject.toml --group dev --universal --upgrade \
-		--generate-hashes --no-header --no-annotate --no-emit-index-url \
-		--no-emit-find-links --quiet --output-file requirements.lock
+		--generate-hashes --no-header --no-annotate --quiet \
+		--output-file requirements.lock
 
 clean: ## remove what the other targets made
 	rm -rf $(VENV) $(STORE) .coverage .coverage.* .hypothesis .import_linter_cache \
