@@ -5,27 +5,23 @@ After some steps every memory, conversation, configuration and receipt of some m
 before is compared with a model that keeps nothing but what was said, and when.
 """
 
-import shutil
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from typing import Any
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
     invariant,
     precondition,
     rule,
-    run_state_machine_as_test,
 )
 
 from muniment import MemoryStore
 from muniment.domain.time import Instant
 from muniment.instants import moment, to_instant
-from tests.forgetting.conftest import Sharing
+from tests import machines
 from tests.stores import MEMORY, POSTGRESQL, SECOND, SQLITE, Backend, SettableClock
 
 
@@ -96,7 +92,10 @@ class ReplayMachine(RuleBasedStateMachine):
         self.store = MemoryStore.open(self.place.settings(**changes), clock=self.clock)
 
     def teardown(self) -> None:
-        self.store.close()
+        try:
+            assert self.store.verify()
+        finally:
+            self.store.close()
 
     def tick(self) -> int:
         self.clock.now += SECOND
@@ -240,46 +239,19 @@ class ReplayMachine(RuleBasedStateMachine):
         return moment(Instant(us))
 
 
-def run(kind: str, place: Callable[[], Backend]) -> None:
-    class Machine(ReplayMachine):
-        def __init__(self) -> None:
-            super().__init__(place())
-
-        def teardown(self) -> None:
-            assert self.store.verify()
-            super().teardown()
-
-    run_state_machine_as_test(
-        Machine,
-        settings=settings(
-            max_examples=max(3, round(settings().max_examples * EXAMPLES[kind])),
-            stateful_step_count=STEPS_MAX,
-            deadline=None,
-        ),
-    )
+def run(kind: str, fresh: machines.Fresh) -> None:
+    machines.run(ReplayMachine, fresh, share=EXAMPLES[kind], steps=STEPS_MAX)
 
 
 def test_a_store_in_memory_rebuilds_every_moment(tmp_path: Path) -> None:
-    run(MEMORY, lambda: Backend(MEMORY, "memory://", tmp_path))
+    run(MEMORY, machines.in_memory(tmp_path))
 
 
 def test_a_store_in_a_directory_rebuilds_every_moment(tmp_path: Path) -> None:
-    directory = tmp_path / "store"
-
-    def place() -> Backend:
-        shutil.rmtree(directory, ignore_errors=True)
-        return Backend(SQLITE, f"sqlite:///{directory / 'ledger.db'}", directory)
-
-    run(SQLITE, place)
+    run(SQLITE, machines.in_directory(tmp_path / "store"))
 
 
 def test_a_store_on_postgresql_rebuilds_every_moment(
     postgres_database: str, tmp_path: Path
 ) -> None:
-    numbers = count()
-
-    def place() -> Backend:
-        name = f"ledger-{next(numbers)}"
-        return Sharing(POSTGRESQL, postgres_database, tmp_path / "store", name)
-
-    run(POSTGRESQL, place)
+    run(POSTGRESQL, machines.on_postgresql(postgres_database, tmp_path / "store"))

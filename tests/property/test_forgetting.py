@@ -5,21 +5,17 @@ After each step every memory is what the model says, now and at recorded times b
 the ledger verifies, and no key that was destroyed is found in any file.
 """
 
-import shutil
-from collections.abc import Callable
 from copy import deepcopy
 from itertools import count
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
     invariant,
     precondition,
     rule,
-    run_state_machine_as_test,
 )
 
 from muniment import MemoryStore, RetentionRule
@@ -27,7 +23,7 @@ from muniment.api.certificates import ErasureStatus
 from muniment.domain.time import Instant
 from muniment.errors import ArchiveAheadError, UnknownFactError
 from muniment.instants import moment
-from tests.forgetting.conftest import Sharing
+from tests import machines
 from tests.forgetting.traces import Backup, said, traces, wrapped_keys
 from tests.property.forgotten import FactModel, ForgettingModel, MemoryModel
 from tests.stores import MEMORY, POSTGRESQL, SECOND, SQLITE, Backend, SettableClock
@@ -273,42 +269,19 @@ class Destroying:
         return set(wrapped_keys(machine.place)) if machine.is_durable else set()
 
 
-def run(kind: str, place: Callable[[], Backend]) -> None:
-    class Machine(ForgettingMachine):
-        def __init__(self) -> None:
-            super().__init__(place())
-
-    run_state_machine_as_test(
-        Machine,
-        settings=settings(
-            max_examples=max(3, round(settings().max_examples * EXAMPLES[kind])),
-            stateful_step_count=STEPS_MAX,
-            deadline=None,
-        ),
-    )
+def run(kind: str, fresh: machines.Fresh) -> None:
+    machines.run(ForgettingMachine, fresh, share=EXAMPLES[kind], steps=STEPS_MAX)
 
 
 def test_a_store_in_memory_forgets_as_the_model_does(tmp_path: Path) -> None:
-    run(MEMORY, lambda: Backend(MEMORY, "memory://", tmp_path))
+    run(MEMORY, machines.in_memory(tmp_path))
 
 
 def test_a_store_in_a_directory_forgets_as_the_model_does(tmp_path: Path) -> None:
-    directory = tmp_path / "store"
-
-    def place() -> Backend:
-        shutil.rmtree(directory, ignore_errors=True)
-        return Backend(SQLITE, f"sqlite:///{directory / 'ledger.db'}", directory)
-
-    run(SQLITE, place)
+    run(SQLITE, machines.in_directory(tmp_path / "store"))
 
 
 def test_a_store_on_postgresql_forgets_as_the_model_does(
     postgres_database: str, tmp_path: Path
 ) -> None:
-    numbers = count()
-
-    def place() -> Backend:
-        name = f"ledger-{next(numbers)}"
-        return Sharing(POSTGRESQL, postgres_database, tmp_path / "store", name)
-
-    run(POSTGRESQL, place)
+    run(POSTGRESQL, machines.on_postgresql(postgres_database, tmp_path / "store"))
