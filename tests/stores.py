@@ -4,10 +4,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import sqlalchemy as sa
 
 from muniment import MemoryStore, Settings
+from muniment.api.key_files import KEY_FILE
 from muniment.api.opening import (
     VAULT_FILE,
     VAULT_SCHEMA,
@@ -27,6 +29,16 @@ BACKENDS = (MEMORY, *DURABLE)
 NEW_YEAR = Instant(1_767_225_600_000_000)
 """2026-01-01T00:00:00Z."""
 SECOND = 1_000_000
+
+
+def in_memory_at(directory: Path, **changes: Any) -> Settings:  # noqa: ANN401 - of any setting
+    """Return settings of a ledger in memory, with its key and its vault in *directory*."""
+    return Settings(
+        database_url="memory://",
+        vault_url=f"sqlite:///{directory / VAULT_FILE}",
+        key_file=directory / KEY_FILE,
+        **changes,
+    )
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from muniment import MemoryStore, Scope, Settings
+from muniment import MemoryStore, Scope
 from muniment.api.proposals import Proposals
 from muniment.domain.access import LEDGER as LEDGER_PLACE
 from muniment.domain.access import RIGHTS, Role
@@ -39,6 +39,7 @@ from tests.access.matrix import (
     cells,
     expected,
 )
+from tests.stores import in_memory_at
 
 
 Made = tuple[Sequence[Any], Mapping[str, Any]]
@@ -131,13 +132,7 @@ def target(store: MemoryStore, scope: Scope) -> Target:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[MemoryStore]:
-    settings = Settings(
-        database_url="memory://",
-        vault_url=f"sqlite:///{tmp_path}/vault.db",
-        key_file=tmp_path / "key",
-        embedder="none",
-        upkeep=False,
-    )
+    settings = in_memory_at(tmp_path, embedder="none", upkeep=False)
     with MemoryStore.open(settings) as store:
         yield store
 

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from muniment import MemoryStore, Principal, Scope, Settings
+from muniment import MemoryStore, Principal, Scope
 from muniment.domain.access import Kind, right_to
 from muniment.domain.acts import Act
 from muniment.errors import InvalidInput, OutOfReachError
+from tests.stores import in_memory_at
 
 
 SEEDS = ("u-1", "acme", "é", "user:u-1", "Ω", "a/b", "工程")
@@ -50,13 +51,7 @@ ids = st.builds(
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MemoryStore]:
     place = tmp_path_factory.mktemp("hostile")
-    settings_ = Settings(
-        database_url="memory://",
-        vault_url=f"sqlite:///{place}/vault.db",
-        key_file=place / "key",
-        embedder="none",
-        upkeep=False,
-    )
+    settings_ = in_memory_at(place, embedder="none", upkeep=False)
     with MemoryStore.open(settings_) as store:
         yield store
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from muniment import MemoryStore, RollbackPlan, Scope, Settings
+from muniment import MemoryStore, RollbackPlan, Scope
 from muniment.api.operations import OPERATIONS
 from muniment.client import Client, ServedPlan
 from muniment.domain.acts import VERBS
@@ -30,6 +30,7 @@ from tests.access.matrix import (
 )
 from tests.access.test_facade_matrix import NOT_THERE, REFUSED, target
 from tests.served import client_of, served
+from tests.stores import in_memory_at
 
 
 EXPECTED = expected()
@@ -92,13 +93,7 @@ def _served(argument: object) -> object:
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[MemoryStore]:
     """A store that ends with the test, so that nothing waits for a disk."""
-    settings = Settings(
-        database_url="memory://",
-        vault_url=f"sqlite:///{tmp_path}/vault.db",
-        key_file=tmp_path / "key",
-        embedder="none",
-        upkeep=False,
-    )
+    settings = in_memory_at(tmp_path, embedder="none", upkeep=False)
     with MemoryStore.open(settings) as store:
         yield store
 

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from muniment import MemoryStore, Scope, Settings
+from muniment import MemoryStore, Scope
 from muniment.domain.time import Instant
 from muniment.errors import InvalidTimeError
 from muniment.instants import moment
+from tests.stores import in_memory_at
 
 
 class Clock:
@@ -29,11 +30,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def store(tmp_path: Path, clock: Clock) -> Iterator[MemoryStore]:
-    settings = Settings(
-        database_url="memory://",
-        vault_url=f"sqlite:///{tmp_path / 'vault.db'}",
-        key_file=tmp_path / "key",
-    )
+    settings = in_memory_at(tmp_path)
     with MemoryStore.open(settings, clock=clock) as opened:
         yield opened
 

@@ -34,6 +34,7 @@ from tests.property.machine import (
     subjects,
     with_facts,
 )
+from tests.stores import in_memory_at
 
 
 # A step costs about 4 ms in memory, 20 ms on SQLite and 40 ms on PostgreSQL, and the
@@ -224,13 +225,7 @@ def test_a_store_in_memory_answers_as_the_oracle_does(tmp_path: Path) -> None:
     numbers = count()
 
     def fresh() -> Settings:
-        return Settings(
-            **SEARCHED,
-            database_url="memory://",
-            vault_url=f"sqlite:///{tmp_path / 'vault.db'}",
-            key_file=tmp_path / "key",
-            ledger=f"ledger-{next(numbers)}",
-        )
+        return in_memory_at(tmp_path, **SEARCHED, ledger=f"ledger-{next(numbers)}")
 
     run(Place(settings=fresh, durable=False), examples=settings().max_examples)
 
