@@ -80,6 +80,17 @@ class RuleBody(_Body):
         return RetentionRule(**self.model_dump())
 
 
+class PointBody(_Body):
+    """A point on both axes: what was known then, about another time."""
+
+    recorded_at: Time
+    valid_at: Time | None = None
+
+    def argument(self) -> tuple[str, str | None]:
+        """Return it as the store takes it."""
+        return self.recorded_at, self.valid_at
+
+
 Fields = Mapping[str, Any]
 
 BY: Final[Fields] = {
@@ -133,6 +144,17 @@ TURN: Final[Fields] = {
     "tool": Text,
     "entities": list[Text],
     "metadata": dict[str, Any],
+}
+SUMMARIES: Final[Fields] = {
+    "every": Annotated[int, Field(ge=2, le=1_000)],
+    "keep": Annotated[int, Field(ge=0, le=1_000)],
+    "meta_every": Annotated[int, Field(ge=2, le=1_000)],
+    "budget_tokens": Annotated[int, Field(ge=1, le=10_000_000)],
+    "force": bool,
+}
+LONG_AGO: Final[Fields] = {
+    "until": Time,
+    "older_than_us": Annotated[int, Field(ge=0, le=2**62)],
 }
 CONTEXT: Final[Fields] = {
     "scope": Whose,
