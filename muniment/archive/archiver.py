@@ -7,24 +7,26 @@ removes them and goes on where the last row ends.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from importlib.metadata import version
 
 import pyarrow as pa
 
 from muniment.archive import schema, segment
 from muniment.archive.checking import check_segment, row_of
-from muniment.archive.segment import File, Manifest, Stretch
+from muniment.archive.gathering import Stretch
+from muniment.archive.segment import File, Manifest
 from muniment.archive.shelf import Shelf, read
-from muniment.domain.time import Instant
+from muniment.domain.time import BEGINNING, Instant
 from muniment.errors import ArchiveAheadError, TamperedError
-from muniment.instants import moment
+from muniment.instants import moment, to_instant
 from muniment.ledger.attesting import Attestor
 from muniment.ledger.cold import Segment
 from muniment.ledger.compression import NEWEST
-from muniment.ledger.leaves import LeafHasher, digest_of
+from muniment.ledger.leaves import LeafHasher, StoredRow, digest_of
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.merkle import Tree
-from muniment.ledger.records import StampedEvent, TransactionRow
+from muniment.ledger.records import TransactionRow
 from muniment.projections.beliefs import Timeline
 
 
@@ -241,37 +243,37 @@ class Archiver:
 
     def _pages(
         self, after: int, last: int
-    ) -> Iterator[tuple[list[TransactionRow], list[StampedEvent]]]:
+    ) -> Iterator[tuple[list[TransactionRow], Sequence[StoredRow]]]:
         """Yield transactions of one month, not too many, with their events."""
         most = min(_PAGE, self._segment_events)
         page: list[TransactionRow] = []
+        month_end = BEGINNING
         for row in self._rows(after, last):
             if page and (
-                _month(row) != _month(page[0])
+                row.recorded_at >= month_end
                 or row.last_position - page[0].first_position >= most
             ):
                 yield page, self._events(page)
                 page = []
+            if row.recorded_at >= month_end:
+                month_end = _month_end(row)
             page.append(row)
         if page:
             yield page, self._events(page)
 
-    def _events(self, rows: Sequence[TransactionRow]) -> list[StampedEvent]:
+    def _events(self, rows: Sequence[TransactionRow]) -> Sequence[StoredRow]:
         """Return the events of *rows*, each found to be what its leaf says."""
         after, last = rows[0].first_position - 1, rows[-1].last_position
         if last <= after:
             return []
         digests = {each.tx_id: digest_of(each) for each in rows}
-        found = self._recorder.read_with_leaves(after=after, limit=last - after)
-        for event, leaf in found:
-            digest = digests.get(event.tx_id, b"")
-            if self._hasher.leaf(event, digest) != leaf:
-                raise TamperedError(
-                    event.position, "payload", "it is not what was recorded"
-                )
-        if len(found) != last - after:
+        found = self._recorder.read_rows(after=after, limit=last - after)
+        altered = self._hasher.first_altered(found, digests)
+        if altered is not None:
+            raise TamperedError(altered, "payload", "it is not what was recorded")
+        if [each[0] for each in found] != list(range(after + 1, last + 1)):
             raise TamperedError(after + 1, "missing", "events are gone")
-        return [event for event, _ in found]
+        return found
 
     def _write(self, stretch: Stretch, note: str) -> Manifest:
         ledger, span = f"ledger={self._ledger.name}", stretch.span
@@ -334,6 +336,13 @@ class Archiver:
             predecessor=before.manifest_sha256 if before else "",
             dictionaries=(0, NEWEST),
         )
+
+
+def _month_end(row: TransactionRow) -> Instant:
+    """Return when the month ends that a transaction was recorded in."""
+    then = moment(row.recorded_at)
+    years, month = divmod(then.month, 12)
+    return to_instant(datetime(then.year + years, month + 1, 1, tzinfo=UTC))
 
 
 def _month(row: TransactionRow) -> str:

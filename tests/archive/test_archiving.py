@@ -13,7 +13,7 @@ import pytest
 from muniment import MemoryStore
 from muniment.archive import schema, segment
 from muniment.archive.archiver import Archiver
-from muniment.archive.segment import Stretch
+from muniment.archive.gathering import Stretch
 from muniment.archive.shelf import Directory, shelf_at
 from muniment.errors import (
     ArchiveUnavailableError,
