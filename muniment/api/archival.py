@@ -93,7 +93,7 @@ class ArchivalStore(CustodialStore):
         Raises:
             DamagedArchiveError: If a segment is not what it was when it was written.
         """
-        return self._archiver().prune(self._lookup.timeline, progress=progress or _silent)
+        return self._archiver().prune(progress=progress or _silent)
 
     @verb
     def query_archive(self, sql: str) -> "Rows":
@@ -221,7 +221,8 @@ class ArchivalStore(CustodialStore):
         from muniment.archive.archiver import Archiver  # noqa: PLC0415
         from muniment.archive.shelf import shelf_at  # noqa: PLC0415
 
-        return Archiver(self._ledger, shelf_at(named(self._archive_place)))
+        shelf = shelf_at(named(self._archive_place))
+        return Archiver(self._ledger, shelf, self._lookup.timeline)
 
     def _until(self, until: Time | None, older_than: timedelta | None) -> Instant:
         if until is not None and older_than is not None:

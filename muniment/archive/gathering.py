@@ -48,15 +48,20 @@ class Stretch:
         self.last = rows[-1]
         self._transactions.append(_transaction_batch(rows))
         if events:
-            self._events.append(_event_batch(events))
+            self._events.append(event_batch(events))
         self.event_count += len(events)
 
     def tables(self) -> tuple[pa.Table, pa.Table]:
         """Return both as they are written."""
-        events = pa.Table.from_batches(self._events, schema.EVENTS).combine_chunks()
-        order = [("subject_ref", "ascending"), ("stream", "ascending")]
-        events = events.sort_by([*order, ("version", "ascending")])
-        return events, pa.Table.from_batches(self._transactions, schema.TRANSACTIONS)
+        transactions = pa.Table.from_batches(self._transactions, schema.TRANSACTIONS)
+        return sorted_events(self._events), transactions
+
+
+def sorted_events(batches: Sequence[pa.RecordBatch]) -> pa.Table:
+    """Return batches of events as one table, by subject, stream and version."""
+    events = pa.Table.from_batches(batches, schema.EVENTS).combine_chunks()
+    order = [("subject_ref", "ascending"), ("stream", "ascending")]
+    return events.sort_by([*order, ("version", "ascending")])
 
 
 class _Traits(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,7 +86,8 @@ class _Header(msgspec.Struct, frozen=True, kw_only=True):
 _headers = msgspec.json.Decoder(_Header)
 
 
-def _event_batch(events: Sequence[StoredRow]) -> pa.RecordBatch:
+def event_batch(events: Sequence[StoredRow]) -> pa.RecordBatch:
+    """Return *events*, of which there are some, in the columns of the archive."""
     positions, tx_ids, recorded, streams, versions, topics, refs, keys, states, _ = zip(
         *events, strict=True
     )

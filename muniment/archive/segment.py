@@ -3,6 +3,7 @@ One segment: the events and the transactions of one stretch of a ledger, in two 
 
     events/ledger=…/year=…/month=…/FIRST-LAST.parquet
     transactions/ledger=…/year=…/month=…/FIRST-LAST.parquet
+    snapshots/ledger=…/year=…/FIRST-LAST-PART.parquet
     manifests/ledger=…/FIRST-LAST.json
 
 The year and the month are those of the recorded time, FIRST and LAST are numbers of
@@ -65,6 +66,13 @@ class File(msgspec.Struct, frozen=True, kw_only=True):
     rows: int
 
 
+class Snapshot(File, frozen=True, kw_only=True):
+    """A file of what was believed at the turn of a year, of subjects from first to last."""
+
+    first_subject: str
+    last_subject: str
+
+
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """
     What a segment holds, and what ties it to the ledger.
@@ -78,6 +86,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
         horizon_us: Up to when answers were promised.
         predecessor: SHA-256 of the manifest before; empty for the first.
         dictionaries: Which dictionaries payloads are compressed with.
+        snapshots: Where the segment is the first of a year, the payloads that what was
+            believed when the year began rests on.
     """
 
     format: str
@@ -103,6 +113,12 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     horizon_us: int
     predecessor: str
     dictionaries: tuple[int, ...]
+    snapshots: tuple[Snapshot, ...] = ()
+
+    @property
+    def files(self) -> tuple[File, ...]:
+        """All of its files."""
+        return self.events, self.transactions, *self.snapshots
 
 
 FORMAT = "muniment archive 1"
@@ -166,7 +182,7 @@ def decoded(name: str, content: bytes, expected: pa.Schema) -> pa.Table:
         DamagedArchiveError: If it does not have the pinned schema.
     """
     try:
-        table = pq.read_table(pa.BufferReader(content))
+        table = pq.ParquetFile(pa.BufferReader(content)).read(use_threads=False)
     except (pa.ArrowException, OSError) as error:
         raise DamagedArchiveError(name, f"it is no Parquet ({error})") from error
     if not table.schema.equals(expected, check_metadata=True):
