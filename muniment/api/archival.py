@@ -36,6 +36,7 @@ class ArchivalStore(CustodialStore):
 
     sources: "tuple[Source, ...]" = ()
     _content_limit: int
+    _timestamp_url: str | None
 
     @verb
     def plan_archive(
@@ -143,12 +144,15 @@ class ArchivalStore(CustodialStore):
             end: Recorded before; up to now if left out.
             points: When what was known is worked out: recorded times, or pairs of a
                 recorded time and the time it is about.
-            third_parties: Names that are replaced by tokens wherever they stand.
+            third_parties: Names that are replaced by tokens wherever they stand. The ids
+                of other users and teams of the ledger are, too, where they are words.
             who: See `Who`.
 
         Raises:
             InvalidValueError: If *file* is there already.
             FutureAsOfError: If a time has not come.
+            TimeStampUnavailableError: If an authority is set and does not stamp it; that
+                it was asked for is recorded, and no file is written.
         """
         from muniment.api.evidencing import Asked, EvidenceMaker  # noqa: PLC0415 - as below
         from muniment.api.giving import given_out, point_of  # noqa: PLC0415 - as below
@@ -162,7 +166,9 @@ class ArchivalStore(CustodialStore):
             third_parties=inputs.names("third_parties", third_parties),
         )
         origin = inputs.origin({**who, "reason": inputs.reason(reason)})
-        maker = EvidenceMaker(self._lookup, asked, self.sources)
+        maker = EvidenceMaker(
+            self._lookup, asked, self.sources, timestamp_url=self._timestamp_url
+        )
         return given_out(Path(file), lambda: maker.make(origin))
 
     @write_verb
