@@ -178,6 +178,8 @@ class ArchivalStore(CustodialStore):
         user_id: str | None = None,
         scope: Scope | None = None,
         matter: str = "subject access",
+        hide_others: bool = False,
+        third_parties: Sequence[str] = (),
         **by: Unpack[By],
     ) -> "Export":
         """
@@ -187,6 +189,9 @@ class ArchivalStore(CustodialStore):
             user_id: Whose memory; or *scope*.
             scope: Whose memory; or *user_id*.
             matter: What it is for; that it was given out is recorded.
+            hide_others: Replace the ids of other users and teams by tokens. Such a copy
+                is for reading: it cannot be imported.
+            third_parties: Names to be replaced as well; this says *hide_others*, too.
             by: See `By`.
 
         Raises:
@@ -197,7 +202,13 @@ class ArchivalStore(CustodialStore):
         whose = inputs.scope_of(user_id, scope)
         named = inputs.name("matter", matter)
         exporter = Exporter(self._lookup, self.sources)
-        return exporter.export(whose, matter=named, origin=inputs.origin(by))
+        hidden = inputs.names("third_parties", third_parties)
+        return exporter.export(
+            whose,
+            matter=named,
+            origin=inputs.origin(by),
+            third_parties=hidden if hide_others or hidden else None,
+        )
 
     @write_verb
     def import_export(
