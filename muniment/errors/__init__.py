@@ -70,6 +70,7 @@ Every error Muniment raises on purpose.
     - SummarizerUnavailableError  a model cannot summarise now, or answers nonsense
     - WitnessUnavailableError   a tree head could not be published
     - ArchiveUnavailableError   the archive cannot be reached
+    - TimeStampUnavailableError  an authority did not stamp a package of evidence
     - RateLimitedError          more requests than a key has
     - ServiceUnavailableError   a service did not answer its client
     - IssuerUnavailableError    the keys to check tokens by cannot be had
@@ -138,6 +139,7 @@ from muniment.errors.faults import (
     StoreClosedError,
     SummarizerUnavailableError,
     TamperedError,
+    TimeStampUnavailableError,
     UnknownEventError,
     VaultMismatchError,
     WitnessUnavailableError,
@@ -253,6 +255,7 @@ __all__ = [
     "SubjectHeldError",
     "SummarizerUnavailableError",
     "TamperedError",
+    "TimeStampUnavailableError",
     "Unavailable",
     "UnguardedVerbError",
     "UnknownApiKeyError",
