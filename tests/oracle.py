@@ -23,6 +23,7 @@ from muniment.domain.events import (
     FactRetired,
     FactRevised,
     FactRolledBack,
+    FactThinned,
 )
 from muniment.domain.time import BEGINNING, FOREVER, AsOf, Instant, Period
 
@@ -278,7 +279,7 @@ def _next(
             return _right_after(shown, event.to_version) if inside else shown[-1]
         case FactRestored():
             return _right_after(shown, event.to_version)
-        case FactCorroborated():
+        case FactCorroborated() | FactThinned():
             return shown[-1]
         case FactRetired() | FactRedacted():
             return None
@@ -310,7 +311,7 @@ def _reaches(event: FactEvent, at: Instant) -> bool:
             return at in event.within
         case FactRetired() | FactRestored() | FactRedacted():
             return True
-        case FactCorroborated():
+        case FactCorroborated() | FactThinned():
             return False
         case _:
             assert_never(event)
@@ -323,7 +324,13 @@ def _speaks(event: FactEvent, at: Instant) -> bool:
             return _reaches(event, at)
         case FactCorroborated():
             return True
-        case FactRolledBack() | FactRestored() | FactRetired() | FactRedacted():
+        case (
+            FactRolledBack()
+            | FactRestored()
+            | FactRetired()
+            | FactRedacted()
+            | FactThinned()
+        ):
             return False
         case _:
             assert_never(event)

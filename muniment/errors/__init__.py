@@ -29,6 +29,7 @@ Every error Muniment raises on purpose.
     - FactNotCurrentError       recorded once, but not believed now
     - FactRedactedError         its content was made unreadable for good
     - SubjectErasedError        its subject was erased
+    - ThinnedError              of then, only the start of each year is kept
     - StoreNotFoundError
     - MissingKeyError           the key-encryption key is not where it should be
     - UnknownApiKeyError
@@ -165,6 +166,7 @@ from muniment.errors.missing import (
     MissingKeyError,
     StoreNotFoundError,
     SubjectErasedError,
+    ThinnedError,
     UnknownFactError,
     UnknownHoldError,
     UnknownSessionError,
@@ -253,6 +255,7 @@ __all__ = [
     "SubjectHeldError",
     "SummarizerUnavailableError",
     "TamperedError",
+    "ThinnedError",
     "Unavailable",
     "UnguardedVerbError",
     "UnknownApiKeyError",
