@@ -1,12 +1,18 @@
 """Thinning of old history: what is kept gets keys of its own, then the others go."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from muniment.api.lookup import Lookup
-from muniment.domain.events import FactThinned, SubjectThinned
+from muniment.domain.events import (
+    FactAsserted,
+    FactCorroborated,
+    FactRevised,
+    FactThinned,
+    SubjectThinned,
+)
 from muniment.domain.fact import FactState
-from muniment.domain.thinning import Runs, going, is_among, since
+from muniment.domain.thinning import Runs, going, is_among, runs_of, since
 from muniment.domain.time import Instant
 from muniment.errors import UnknownFactError
 from muniment.ledger.codec import topic_of
@@ -134,7 +140,7 @@ class Thinner:
 
         def work(transaction: Transaction) -> None:
             fact = transaction.fact(fact_id)
-            runs = _within(thinning.versions, fact.head)
+            runs = runs_of(_unexplained(fact, thinning.versions))
             if not runs or fact.redacted:
                 return
             positions.append(transaction.next_position)
@@ -188,6 +194,14 @@ def _is_gone(version: int, fact: FactState, runs: Runs) -> bool:
     return version in fact.thinned or is_among(version, runs)
 
 
-def _within(runs: Runs, head: int) -> Runs:
-    """Return the part of *runs* that a fact of *head* versions has."""
-    return tuple((one, min(two, head)) for one, two in runs if one <= head)
+def _unexplained(fact: FactState, runs: Runs) -> Iterator[int]:
+    """Yield those versions of *runs* that nobody can read, and no event says why."""
+    for version, event in enumerate(fact.events, 1):
+        if is_among(version, runs) and version not in fact.thinned:
+            match event:
+                case FactAsserted(content=None) | FactRevised(content=None):
+                    yield version
+                case FactCorroborated(evidence=None):
+                    yield version
+                case _:
+                    pass

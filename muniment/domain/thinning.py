@@ -89,7 +89,16 @@ def going(fact: FactState, recorded: Sequence[Instant], until: Instant) -> Runs:
         and version not in needed
         and version not in fact.thinned
     )
-    return _runs(gone)[:RUNS_MAX]
+    return runs_of(gone)[:RUNS_MAX]
+
+
+def runs_of(versions: Iterable[int]) -> Runs:
+    """Return *versions*, which rise, in runs."""
+    runs: list[tuple[int, int]] = []
+    for version in versions:
+        first = runs.pop()[0] if runs and runs[-1][1] == version - 1 else version
+        runs.append((first, version))
+    return tuple(runs)
 
 
 def is_among(version: int, runs: Runs) -> bool:
@@ -121,14 +130,6 @@ def _lives(fact: FactState, recorded: Sequence[Instant]) -> Iterator[tuple[Belie
         # Of events of one transaction only the last leaves what is believed.
         if start < end:
             yield from ((belief, Period(start, end)) for belief in left)
-
-
-def _runs(versions: Iterable[int]) -> Runs:
-    runs: list[tuple[int, int]] = []
-    for version in versions:
-        first = runs.pop()[0] if runs and runs[-1][1] == version - 1 else version
-        runs.append((first, version))
-    return tuple(runs)
 
 
 def _first_day(year: int) -> int:

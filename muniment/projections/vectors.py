@@ -209,10 +209,14 @@ class SqlVersionVectors:
         own = self._vault.payload_keys(subject, said)
         for model, version, key_id, state in rows:
             key, alone = keys.get(key_id), own.get((FACT + fact_id, version))
-            if key is None or alone is None:
+            if alone is None:
                 continue
             place = place_of(self._ledger, fact_id, version, model)
-            vector = sealing.unseal(key, bytes(state), place=place)
+            anew = None
+            # In a ledger restored from a backup it is lost, and has to be made again.
+            if key is not None:
+                vector = sealing.unseal(key, bytes(state), place=place)
+                anew = sealing.seal(alone, vector, place=place)
             yield {
                 "this_ledger": self._ledger,
                 "this_subject": subject.ref,
@@ -220,7 +224,7 @@ class SqlVersionVectors:
                 "this_fact": fact_id,
                 "this_version": version,
                 "key_id": -key_id,
-                "state": sealing.seal(alone, vector, place=place),
+                "state": anew,
             }
 
 
