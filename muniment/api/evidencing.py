@@ -90,8 +90,11 @@ class EvidenceMaker:
         if asked.start is not None or asked.end is not None:
             # Refused before anything is written.
             self._lookup.span(asked.start or Instant(0), asked.end)
-        for recorded_at, valid_at in asked.as_of:
-            self._lookup.at(recorded_at, valid_at)
+        subject = self._ledger.vault.find(asked.scope)
+        for recorded_at, valid_at in (*asked.as_of, *self._edges()):
+            point = self._lookup.at(recorded_at, valid_at)
+            if subject is not None:
+                self._lookup.refuse_thinned(subject, point)
             if asked.end is not None and recorded_at >= asked.end:
                 shown = to_text(moment(recorded_at))
                 raise InvalidValueError("points", shown, "before the end asked for")
@@ -146,12 +149,15 @@ class EvidenceMaker:
 
     def _points(self, made: Disclosed) -> list[Point]:
         """Return the points asked for, with where the time asked for begins and ends."""
-        asked = self._asked
-        now = self._ledger.present().now
-        edges = [each for each in (asked.start, asked.end) if each and each <= now]
-        pairs = [*asked.as_of, *((Instant(each - 1), None) for each in edges)]
+        pairs = [*self._asked.as_of, *self._edges()]
         latest = made.committed.recorded_at, None
         return [self._lookup.at(*each) for each in pairs or [latest]]
+
+    def _edges(self) -> list[tuple[Instant, None]]:
+        """Return the points right before what is asked for begins, and before it ends."""
+        now = self._ledger.present().now
+        edges = [each for each in (self._asked.start, self._asked.end) if each]
+        return [(Instant(each - 1), None) for each in edges if each <= now]
 
     def _state(self, subject: Subject, point: Point) -> dict[str, Any]:
         found = self._lookup.facts(subject.scope, point)

@@ -29,6 +29,7 @@ Every error Muniment raises on purpose.
     - FactNotCurrentError       recorded once, but not believed now
     - FactRedactedError         its content was made unreadable for good
     - SubjectErasedError        its subject was erased
+    - ThinnedError              of then, only the start of each year is kept
     - StoreNotFoundError
     - MissingKeyError           the key-encryption key is not where it should be
     - UnknownApiKeyError
@@ -167,6 +168,7 @@ from muniment.errors.missing import (
     MissingKeyError,
     StoreNotFoundError,
     SubjectErasedError,
+    ThinnedError,
     UnknownFactError,
     UnknownHoldError,
     UnknownSessionError,
@@ -255,6 +257,7 @@ __all__ = [
     "SubjectHeldError",
     "SummarizerUnavailableError",
     "TamperedError",
+    "ThinnedError",
     "TimeStampUnavailableError",
     "Unavailable",
     "UnguardedVerbError",

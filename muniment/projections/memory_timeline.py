@@ -7,6 +7,7 @@ from typing import cast
 import sqlalchemy as sa
 from msgspec.structs import replace
 
+from muniment.domain.thinning import Runs, is_among
 from muniment.domain.time import FOREVER, AsOf, Instant, Period
 from muniment.ledger.codec import ERASED
 from muniment.ledger.mapper import SealingMapper
@@ -19,9 +20,9 @@ from muniment.projections.beliefs import (
     BeliefRow,
     Believed,
     Closing,
-    redacts,
     rows_after,
     rows_of,
+    unreadable_after,
 )
 
 
@@ -55,8 +56,7 @@ class MemoryTimeline:
             for closing in closed:
                 _close(rows, closing)
             rows.update((_key(row), row) for row in opened)
-            if redacts(change):
-                _blank(rows, change.fact_id)
+            _blank(rows, change.fact_id, unreadable_after(change))
         self._rows = rows
 
     def of_subject(self, query: BeliefQuery) -> Sequence[Believed]:
@@ -173,9 +173,9 @@ def _close(rows: _Rows, closing: Closing) -> None:
             )
 
 
-def _blank(rows: _Rows, fact_id: str) -> None:
-    for key, row in rows.items():
-        if row.fact_id == fact_id:
+def _blank(rows: _Rows, fact_id: str, runs: Runs) -> None:
+    for key, row in rows.items() if runs else ():
+        if row.fact_id == fact_id and is_among(row.version, runs):
             rows[key] = replace(row, content_tag=None)
 
 
