@@ -55,7 +55,7 @@ KEEPING: Final = (
         "/exports",
         bytes,
         needed=OF,
-        taken={"matter": Text},
+        taken={"matter": Text, "third_parties": list[Text], "hide_others": bool},
         keyed=False,
         status=201,
         download="application/json",

@@ -138,7 +138,7 @@ OPERATIONS: Final = (
         needed=OF,
         taken={"agent": Text, "metadata": dict[str, Any]},
         status=201,
-        by=WHY,
+        by=DEED,
     ),
     read("list_sessions", "/sessions", tuple[Session, ...], needed=OF),
     read("get_session", SESSION, Session),
@@ -149,7 +149,7 @@ OPERATIONS: Final = (
         needed={"role": Text, "content": Text},
         taken=TURN,
         status=201,
-        by={**WHY, "trigger": Text},
+        by=DEED,
     ),
     write(
         "add_turns",
@@ -157,7 +157,7 @@ OPERATIONS: Final = (
         tuple[Turn, ...],
         needed={"turns": list[dict[str, Any]]},
         status=201,
-        by=WHY,
+        by=DEED,
     ),
     read(
         "get_turns",
@@ -165,7 +165,7 @@ OPERATIONS: Final = (
         tuple[Turn, ...],
         taken={"limit": Count, "before": Text, "as_of": Time},
     ),
-    write("end_session", f"{SESSION}/end", by=WHY),
+    write("end_session", f"{SESSION}/end", by=DEED),
     read(
         "get_summaries",
         f"{SESSION}/summaries",
@@ -232,7 +232,7 @@ OPERATIONS: Final = (
         "record_config",
         "/configuration",
         needed={"name": Text, "value": Any},
-        by={"reason": Text},
+        by=DEED,
         keyed=False,
     ),
     read("count_lost_receipts", "/receipts/lost", int),
@@ -263,6 +263,7 @@ OPERATIONS: Final = (
             "until": Time,
             "on_conflict": OnConflict,
         },
+        by=WHY,
     ),
     write(
         "undo",

@@ -113,7 +113,7 @@ STATED: Final[Fields] = {
     "metadata": dict[str, Any],
     "expires_at": Time,
 }
-REVISION: Final[Fields] = {"content": Text, **STATED, **BY}
+REVISION: Final[Fields] = {"content": Text, "clear": list[Text], **STATED, **BY}
 NARROWING: Final[Fields] = {
     "scope": Whose,
     "scopes": list[Whose],
@@ -130,6 +130,9 @@ NARROWING: Final[Fields] = {
     "until": Time,
     "recent_turns": list[Text],
     "min_position": Annotated[int, Field(ge=0, le=2**62)],
+    "session_id": Text,
+    "agent": Text,
+    "receipt": bool,
 }
 ONE_OF_THREE: Final[Fields] = {
     "fact_id": Text,
@@ -165,5 +168,6 @@ CONTEXT: Final[Fields] = {
     "agent": Text,
     "limit": Count,
     "recent_turns": Annotated[int, Field(ge=0, le=1_000)],
+    "receipt": bool,
     "language": Literal["en", "zh"],
 }

@@ -188,6 +188,8 @@ class Verbs:
         user_id: str | None = ...,
         scope: Scope | None = ...,
         matter: str = ...,
+        hide_others: bool = ...,
+        third_parties: Sequence[str] = ...,
         **by: Unpack[By],
     ) -> Export: ...
     def export_evidence(

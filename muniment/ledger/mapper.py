@@ -25,6 +25,9 @@ from muniment.ledger.vault import Subject, Vault
 _OF_SUBJECT, _OF_LEDGER = b"\x03", b"\x04"
 """Whose key a transaction's header is sealed with."""
 
+OwnKeys = Mapping[tuple[str, int], bytes]
+"""By stream and version, the keys of payloads that outlived the key of their stream."""
+
 _FIRST_FORMAT = {b"\x01": _OF_SUBJECT, b"\x02": _OF_LEDGER}
 """The same of headers that were not compressed."""
 
@@ -98,10 +101,11 @@ class SealingMapper(Mapper[str]):
         sealed = cast("SealedEvent", stored_event)
         subject = self._vault.subject(sealed.subject_ref)
         keys = self._vault.keys(subject, [sealed.key_id]) if subject else {}
+        own = self._own_keys(subject, [sealed], keys)
         return OpenedEvent(
             originator_id=str(sealed.originator_id),
             originator_version=sealed.originator_version,
-            event=self._open(sealed, keys.get(sealed.key_id)),
+            event=self._open(sealed, keys.get(sealed.key_id), own),
         )
 
     def opened(
@@ -123,8 +127,10 @@ class SealingMapper(Mapper[str]):
         if subject is not None and events:
             keys = self._vault.keys(subject, [each.sealed.key_id for each in events])
         keys = {0: self._header_key, **keys}
+        own = self._own_keys(subject, (each.sealed for each in events), keys)
+        tagged_by = subject if tagged else None
         return tuple(
-            self._recorded(each, keys.get(each.sealed.key_id), subject if tagged else None)
+            self._recorded(each, keys.get(each.sealed.key_id), tagged_by, own)
             for each in events
         )
 
@@ -139,7 +145,8 @@ class SealingMapper(Mapper[str]):
         if known is None:
             return None
         subject, keys = known
-        return subject, self._recorded(event, keys.get(key_id), None)
+        own = self._own_keys(subject, [event.sealed], keys)
+        return subject, self._recorded(event, keys.get(key_id), None, own)
 
     def opened_of_all(self, events: Iterable[StampedEvent]) -> Iterator[RecordedEvent]:
         """Yield *events* of whatever subjects opened, the keys fetched once for each."""
@@ -150,9 +157,36 @@ class SealingMapper(Mapper[str]):
         known = {
             ref: self._vault.subject_with_keys(ref, some) for ref, some in key_ids.items()
         }
+        own: dict[tuple[str, int], bytes] = {}
+        for ref, found in known.items():
+            theirs = (e.sealed for e in events if e.sealed.subject_ref == ref)
+            if found is not None and key_ids[ref] > found[1].keys():
+                own.update(self._own_keys(found[0], theirs, found[1]))
         for each in events:
             subject, keys = known[each.sealed.subject_ref] or (None, {})
-            yield self._recorded(each, keys.get(each.sealed.key_id), subject)
+            yield self._recorded(each, keys.get(each.sealed.key_id), subject, own)
+
+    def own_keys(
+        self, subject: Subject, events: Iterable[StampedEvent]
+    ) -> dict[int, bytes] | None:
+        """
+        Return by version the key that opens each of *events*, of one stream, alone.
+
+        Those that have no other key any more are left out. ``None`` where one was stored
+        in the first format, which only the key of the whole stream opens.
+        """
+        found: dict[int, bytes] = {}
+        events = list(events)
+        keys = self._vault.keys(subject, {each.sealed.key_id for each in events})
+        for each in events:
+            key, version = keys.get(each.sealed.key_id), each.sealed.originator_version
+            if key is None:
+                continue
+            own = self._shown(each.sealed, key, {}).key
+            if own is None:
+                return None
+            found[version] = own
+        return found
 
     def sealed_header(self, subject: Subject | None, tx_id: int, origin: Origin) -> bytes:
         """
@@ -200,15 +234,38 @@ class SealingMapper(Mapper[str]):
         keys: Mapping[int, bytes] = {}
         if subject is not None and events:
             keys = self._vault.keys(subject, [each.sealed.key_id for each in events])
-        return [self._shown(each.sealed, keys.get(each.sealed.key_id)) for each in events]
+        own = self._own_keys(subject, (each.sealed for each in events), keys)
+        return [
+            self._shown(each.sealed, keys.get(each.sealed.key_id), own) for each in events
+        ]
 
-    def _shown(self, sealed: SealedEvent, key: bytes | None) -> Shown:
+    def _own_keys(
+        self,
+        subject: Subject | None,
+        events: Iterable[SealedEvent],
+        keys: Mapping[int, bytes],
+    ) -> OwnKeys:
+        """Return the keys of those of *events* that outlived the key of their stream."""
+        if subject is None:
+            return {}
+        without = [
+            (str(each.originator_id), each.originator_version, each.key_id)
+            for each in events
+            if each.key_id not in keys
+        ]
+        return self._vault.payload_keys(subject, without)
+
+    def _shown(self, sealed: SealedEvent, key: bytes | None, own_keys: OwnKeys) -> Shown:
         stream, version = str(sealed.originator_id), sealed.originator_version
         where = f"{stream} version {version}"
         header, ciphertext, is_first = payload.unpacked(sealed.state, place=where)
-        if key is None:
-            return Shown(header=header, content=None, key=None)
         place = self._place(stream, version, sealed.topic, header)
+        if key is None:
+            own = own_keys.get((stream, version))
+            if own is None:
+                return Shown(header=header, content=None, key=None)
+            plain = payload.unseal_alone(own, ciphertext, place=place, shown=where)
+            return Shown(header=header, content=plain, key=own)
         if is_first:
             plain = sealing.unseal(key, ciphertext, place=place, shown=where)
             return Shown(header=header, content=plain, key=None)
@@ -230,9 +287,13 @@ class SealingMapper(Mapper[str]):
         return subject.header_key if mark == _OF_SUBJECT and subject else None
 
     def _recorded(
-        self, stamped: StampedEvent, key: bytes | None, tagged_by: Subject | None
+        self,
+        stamped: StampedEvent,
+        key: bytes | None,
+        tagged_by: Subject | None,
+        own_keys: OwnKeys,
     ) -> RecordedEvent:
-        event = self._open(stamped.sealed, key)
+        event = self._open(stamped.sealed, key, own_keys)
         return RecordedEvent(
             position=stamped.position,
             tx_id=stamped.tx_id,
@@ -244,7 +305,7 @@ class SealingMapper(Mapper[str]):
             event=event,
         )
 
-    def _open(self, sealed: SealedEvent, key: bytes | None) -> Event:
+    def _open(self, sealed: SealedEvent, key: bytes | None, own_keys: OwnKeys) -> Event:
         stream, version = str(sealed.originator_id), sealed.originator_version
         where = f"{stream} version {version}"
         header, ciphertext, is_first = payload.unpacked(sealed.state, place=where)
@@ -253,6 +314,9 @@ class SealingMapper(Mapper[str]):
             place = self._place(stream, version, sealed.topic, header)
             unseal = sealing.unseal if is_first else payload.unseal
             content = unseal(key, ciphertext, place=place, shown=where)
+        elif own := own_keys.get((stream, version)):
+            place = self._place(stream, version, sealed.topic, header)
+            content = payload.unseal_alone(own, ciphertext, place=place, shown=where)
         try:
             return codec.decode(sealed.topic, header, content, place=where)
         except (

@@ -11,7 +11,7 @@ so a write seldom costs a second commit.
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -27,7 +27,9 @@ from muniment.ledger.bulk import insert_rows
 from muniment.ledger.database import StandingConnection, dispose, writing
 from muniment.ledger.destruction import Destructions
 from muniment.ledger.keys import KeyRing
+from muniment.ledger.payload_keys import opened_payload_keys
 from muniment.ledger.prepared import rows_of_each
+from muniment.ledger.thinnings import Thinnings
 
 
 _BATCH_MAX = 1024
@@ -67,6 +69,7 @@ class Vault:
         vault_id: Names the vault; random.
         ledger_key: What digests and signatures of this ledger are derived from.
         destructions: Keys that were destroyed, and those that are to be.
+        thinnings: The same of keys of which something was kept.
 
     Raises:
         VaultMismatchError: If the vault was made with another key-encryption key.
@@ -90,6 +93,9 @@ class Vault:
         self._stream_keys: dict[tuple[str, int], bytes] = {}
         self._spare: dict[str, list[tuple[int, bytes]]] = {}
         self.destructions = Destructions(engine, ledger=ledger, lock_timeout=lock_timeout)
+        self.thinnings = Thinnings(
+            engine, self.destructions, ledger=ledger, lock_timeout=lock_timeout
+        )
         self._batch: dict[str, int] = {}
         self.vault_id = self._open_vault()
         self.ledger_key = self._open_ledger_key()
@@ -186,11 +192,37 @@ class Vault:
             self._forget_if_destroyed(connection)
             return self._keys_of(connection, subject, set(key_ids))
 
+    def payload_keys(
+        self, subject: Subject, events: Collection[tuple[str, int, int]]
+    ) -> Mapping[tuple[str, int], bytes]:
+        """
+        Return by stream and version the keys of payloads that outlived their stream's.
+
+        Args:
+            subject: Whose.
+            events: Of each the stream, the version and the key it was sealed with.
+        """
+        if not events:
+            return {}
+        with self._standing.held() as connection:
+            return opened_payload_keys(
+                connection,
+                subject.key,
+                events,
+                ledger=self._ledger,
+                subject_ref=subject.ref,
+            )
+
     def epoch(self) -> int:
         """Return a number that rises when a key is destroyed, by whatever process."""
         with self._standing.held() as connection:
             self._forget_if_destroyed(connection)
             return self._epoch
+
+    @property
+    def known_epoch(self) -> int:
+        """The same as it was when anything was last asked for; nothing is asked for it."""
+        return self._epoch
 
     def close(self) -> None:
         """Let go of the keys and of the database."""

@@ -14,7 +14,15 @@ from muniment.errors import (
     MunimentError,
     UnknownFieldError,
 )
-from tests.searching import PLACES, START, MeaningOfThree, SteppingClock, contents, open_at
+from tests.searching import (
+    PLACES,
+    START,
+    MeaningOfThree,
+    SteppingClock,
+    contents,
+    open_at,
+    target_of,
+)
 
 
 @pytest.fixture
@@ -27,16 +35,10 @@ def store(
     request: pytest.FixtureRequest, tmp_path: Path, clock: SteppingClock
 ) -> Iterator[MemoryStore]:
     """An empty store in each place, without an embedder."""
-    match request.param:
-        case "memory":
-            target: str | Path = "memory://"
-        case "sqlite":
-            target = tmp_path / "store"
-        case _:
-            target = request.getfixturevalue("postgres_database")
-    key_file = tmp_path / "key"
-    with open_at(target, clock=clock, key_file=key_file) as opened:
-        yield opened
+    with open_at(
+        target_of(request, tmp_path), clock=clock, key_file=tmp_path / "key"
+    ) as it:
+        yield it
 
 
 # M15 (mem0#4884: a Chinese sentence is one token).
@@ -257,40 +259,6 @@ def test_recent_turns_widen_a_question(store: MemoryStore) -> None:
 
     assert contents(alone) == []
     assert contents(widened) == ["The cello is in the attic"]
-
-
-def test_a_search_as_of_then_says_what_it_said_then(
-    store: MemoryStore, clock: SteppingClock
-) -> None:
-    facts = [
-        store.remember(
-            f"tea number {number} of {'green' if number % 2 else 'black'} leaves",
-            user_id="u",
-            importance=number / 10,
-        )
-        for number in range(8)
-    ]
-    clock.forward(days=30)
-    asked = ("green tea", "number 3", "leaves", facts[2].fact_id)
-    then = [store.search(query, user_id="u", explain=True) for query in asked]
-    clock.forward(days=1)
-    store.update(facts[1].fact_id, content="coffee instead")
-    store.correct(facts[3].fact_id, content="never was tea")
-    store.forget(facts[4].fact_id)
-    store.remember("tea of later", user_id="u")
-    store.rollback_to_timestamp(user_id="u", rollback_to=facts[5].recorded_at)
-    store.rebuild()
-    clock.forward(days=300)
-
-    again = [
-        store.search(query, user_id="u", as_of=then[0].recorded_at, explain=True)
-        for query in asked
-    ]
-
-    assert again == then
-    assert [hits.items for hits in again] != [
-        store.search(query, user_id="u", explain=True).items for query in asked
-    ]
 
 
 MISTYPED: tuple[tuple[dict[str, object], type[MunimentError]], ...] = (

@@ -9,7 +9,7 @@ import pytest
 
 from muniment import ErasureStatus, MemoryStore, Scope, StoreReport
 from muniment.api.recalling import LEXICON
-from muniment.projections.vectors import as_bytes
+from muniment.projections.vector_bytes import as_bytes
 from muniment.recall import tokens
 from muniment.recall.embedders import HashingEmbedder
 from tests.searching import contents, open_at
