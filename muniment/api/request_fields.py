@@ -74,6 +74,7 @@ class RuleBody(_Body):
     older_than_us: int | None = None
     unused_for_us: int | None = None
     importance_below: Share | None = None
+    thin_older_than_us: int | None = None
 
     def argument(self) -> RetentionRule:
         """Return it as the store takes it."""
