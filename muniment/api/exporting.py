@@ -20,6 +20,7 @@ from muniment.archive.package import Source
 from muniment.archive.portable import (
     FORMAT,
     About,
+    Conversation,
     Counts,
     Document,
     Done,
@@ -36,7 +37,10 @@ from muniment.ledger.codec import kind_of
 from muniment.ledger.records import (
     ACCESS,
     GLASS,
+    SESSION,
     SUBJECT,
+    SUMMARIES,
+    TURNS,
     Origin,
     RecordedEvent,
     StampedEvent,
@@ -111,6 +115,7 @@ class Exporter:
         done = self._done(subject, events)
         own = [each for each in events if each.stream == SUBJECT + subject.ref]
         about = [_about(each, stored) for each in own]
+        said = [each for each in events if each.session_id]
         looks = [e for e in events if e.stream.startswith((ACCESS, GLASS))]
         others = {each.name: self._others(each, subject) for each in self._sources}
         # As the record of who looked: nothing of it while a hold could be given away.
@@ -136,14 +141,23 @@ class Exporter:
                 transactions=len(done),
                 about=len(about),
                 others={name: len(lines) for name, lines in others.items()},
+                conversation=len(said),
             ),
             facts=facts,
             transactions=done,
             about=about,
             others=others,
+            conversations=_conversations(said, stored),
         )
-        counted = document.counts.versions + document.counts.about
-        expected = sum(bool(each.fact_id) for each in events) + len(own)
+        counted = (
+            document.counts.versions
+            + document.counts.about
+            + sum(
+                len(each.session) + len(each.turns) + len(each.summaries)
+                for each in document.conversations
+            )
+        )
+        expected = sum(bool(each.fact_id) for each in events) + len(own) + len(said)
         if counted != expected:
             raise IncompleteExportError("events", expected, counted)
         if third_parties is not None:
@@ -272,6 +286,24 @@ def _about(event: RecordedEvent, stored: dict[int, Stored]) -> About:
         tx_id=event.tx_id,
         stored=kept,
     )
+
+
+def _conversations(
+    said: Sequence[RecordedEvent], stored: dict[int, Stored]
+) -> list[Conversation]:
+    """Return sessions in the order in which they began."""
+    by_stream: dict[str, list[About]] = {}
+    for each in said:
+        by_stream.setdefault(each.stream, []).append(_about(each, stored))
+    return [
+        Conversation(
+            session_id=session_id,
+            session=by_stream.get(SESSION + session_id, []),
+            turns=by_stream.get(TURNS + session_id, []),
+            summaries=by_stream.get(SUMMARIES + session_id, []),
+        )
+        for session_id in dict.fromkeys(each.session_id for each in said)
+    ]
 
 
 def _first_held(events: Sequence[RecordedEvent]) -> int:
