@@ -169,6 +169,7 @@ class ArchivalStore(CustodialStore):
         maker = EvidenceMaker(
             self._lookup, asked, self.sources, timestamp_url=self._timestamp_url
         )
+        self._settle()
         return given_out(Path(file), lambda: maker.make(origin))
 
     @write_verb
@@ -202,6 +203,7 @@ class ArchivalStore(CustodialStore):
         whose = inputs.scope_of(user_id, scope)
         named = inputs.name("matter", matter)
         exporter = Exporter(self._lookup, self.sources)
+        self._settle()
         hidden = inputs.names("third_parties", third_parties)
         return exporter.export(
             whose,
@@ -232,6 +234,9 @@ class ArchivalStore(CustodialStore):
 
         importer = Importer(self._ledger, content_limit=self._content_limit)
         return importer.run(read_document(document))
+
+    def _settle(self) -> None:
+        """Record what waits to be recorded, so that it is in what is given out."""
 
     def _archiver(self) -> "Archiver":
         # Imported here: a store that is not archived needs no Arrow.

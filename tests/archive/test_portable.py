@@ -106,17 +106,6 @@ def test_an_export_says_who_looked_before_a_hold(story: Told, other: MemoryStore
     assert other.import_export(later).facts == later.counts.facts
 
 
-def test_an_export_knows_no_page(story: Told) -> None:
-    items: list[Any] = [{"content": f"fact {n}"} for n in range(1_050)]
-    story.store.remember_many(items[:1_000], user_id="many")
-    story.store.remember_many(items[1_000:], user_id="many")
-
-    found = story.store.export(user_id="many")
-
-    assert found.document.counts.facts == len(found.document.facts) == 1_050
-    assert found.document.counts.versions == 1_050
-
-
 def test_an_export_that_would_end_short_fails(story: Told) -> None:
     with story.backend.sql() as connection:
         connection.exec_driver_sql(
