@@ -181,6 +181,7 @@ class ArchivalStore(CustodialStore):
         matter: str = "subject access",
         hide_others: bool = False,
         third_parties: Sequence[str] = (),
+        sources: Sequence[str] = (),
         **by: Unpack[By],
     ) -> "Export":
         """
@@ -193,12 +194,14 @@ class ArchivalStore(CustodialStore):
             hide_others: Replace the ids of other users and teams by tokens. Such a copy
                 is for reading: it cannot be imported.
             third_parties: Names to be replaced as well; this says *hide_others*, too.
+            sources: Only facts that one of these said first, such as ``user_explicit``,
+                and conversations: what somebody provided, and not what was inferred.
             by: See `By`.
 
         Raises:
             IncompleteExportError: If what was read is not all there is.
         """
-        from muniment.api.exporting import Exporter  # noqa: PLC0415 - as below
+        from muniment.api.exporting import Exporter, Part  # noqa: PLC0415 - as below
 
         whose = inputs.scope_of(user_id, scope)
         named = inputs.name("matter", matter)
@@ -209,7 +212,10 @@ class ArchivalStore(CustodialStore):
             whose,
             matter=named,
             origin=inputs.origin(by),
-            third_parties=hidden if hide_others or hidden else None,
+            part=Part(
+                sources=inputs.names("sources", sources),
+                third_parties=hidden if hide_others or hidden else None,
+            ),
         )
 
     @write_verb

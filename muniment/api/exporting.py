@@ -53,6 +53,24 @@ _NO_POSITION = 2**63
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """
+    Which part of everything is given out.
+
+    Attributes:
+        sources: Facts first said by these alone, and conversations; all if empty.
+        third_parties: Names to be hidden, with whoever else the ledger knows; ``None``
+            for a copy in which nobody is.
+    """
+
+    sources: tuple[str, ...] = ()
+    third_parties: tuple[str, ...] | None = None
+
+
+EVERYTHING = Part()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Export:
     """
     Everything about one subject.
@@ -93,7 +111,7 @@ class Exporter:
         *,
         matter: str,
         origin: Origin,
-        third_parties: Sequence[str] | None = None,
+        part: Part = EVERYTHING,
     ) -> Export:
         """
         Record that everything is given out, then return it, whole or not at all.
@@ -102,8 +120,7 @@ class Exporter:
             scope: Of whom.
             matter: What for.
             origin: By whom, and why.
-            third_parties: Names to be hidden, with whoever else the ledger knows;
-                ``None`` for a copy in which nobody is.
+            part: Of that, what is given out.
         """
         made = disclose(self._ledger, scope, form="export", matter=matter, origin=origin)
         subject, last = made.committed.subject, made.committed.position
@@ -160,8 +177,10 @@ class Exporter:
         expected = sum(bool(each.fact_id) for each in events) + len(own) + len(said)
         if counted != expected:
             raise IncompleteExportError("events", expected, counted)
-        if third_parties is not None:
-            document = self._hiding(document, scope, third_parties)
+        if part.sources:
+            document = _said_by(document, part.sources)
+        if part.third_parties is not None:
+            document = self._hiding(document, scope, part.third_parties)
         return Export(
             export_id=made.disclosure_id, scope=scope, position=last, document=document
         )
@@ -285,6 +304,33 @@ def _about(event: RecordedEvent, stored: dict[int, Stored]) -> About:
         position=event.position,
         tx_id=event.tx_id,
         stored=kept,
+    )
+
+
+def _said_by(document: Document, sources: Sequence[str]) -> Document:
+    """Return of *document* the facts that some sources said first, and conversations."""
+    facts = [each for each in document.facts if each.versions[0].source in sources]
+    talk = document.conversations
+    held = {each.tx_id for fact in facts for each in fact.versions}
+    held |= {e.tx_id for t in talk for e in (*t.session, *t.turns, *t.summaries)}
+    done = [each for each in document.transactions if each.tx_id in held]
+    others = {name: e for name, e in document.others.items() if name == "turns"}
+    counts = structs.replace(
+        document.counts,
+        facts=len(facts),
+        versions=sum(len(each.versions) for each in facts),
+        transactions=len(done),
+        about=0,
+        others={name: len(lines) for name, lines in others.items()},
+    )
+    return structs.replace(
+        document,
+        sources=list(sources),
+        facts=facts,
+        transactions=done,
+        about=[],
+        others=others,
+        counts=counts,
     )
 
 

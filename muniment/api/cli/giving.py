@@ -100,6 +100,13 @@ def export(
             "--hide-others", help="Replace ids of other users and teams by tokens."
         ),
     ] = False,
+    source: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Only facts that it said first, and conversations. May be repeated.",
+        ),
+    ] = None,
 ) -> None:
     """
     Give out everything about a subject: facts, versions, sources, requests, holds.
@@ -111,7 +118,11 @@ def export(
 
     with at.opened() as store:
         found = store.export(
-            scope=whose.scope, matter=matter, hide_others=hide_others, **author.by
+            scope=whose.scope,
+            matter=matter,
+            hide_others=hide_others,
+            sources=tuple(source or ()),
+            **author.by,
         )
     if html is not None:
         given_out(html, lambda: found.html().encode())
