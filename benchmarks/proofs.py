@@ -81,8 +81,8 @@ def _verifying(place: Place, sizes: Sizes) -> dict[str, object]:
 
         def read(_times: int) -> None:
             after = 0
-            while page := ledger.recorder.read_with_leaves(after=after, limit=_PAGE):
-                after = page[-1][0].position
+            while page := ledger.recorder.read_rows(after=after, limit=_PAGE):
+                after = page[-1][0]
 
         def walk(_times: int) -> None:
             assert not list(LedgerCheck(ledger, progress=lambda *_: None).findings())
@@ -145,7 +145,7 @@ def _no_tree() -> Iterator[None]:
     """Hash nothing and keep no tile meanwhile; the leaf of each event is empty."""
     blank: dict[tuple[object, str], Callable[..., object]] = {
         (SqlTree, "grow"): lambda *_: None,
-        (LeafHasher, "leaf"): lambda *_: b"",
+        (LeafHasher, "leaf_of"): lambda *_: b"",
         (sql_append, "digest_of"): lambda _: b"",
     }
     whole = {place: getattr(*place) for place in blank}

@@ -370,12 +370,11 @@ class CustodialStore(WritingStore):
         return found
 
     def _compared(self) -> list[Finding]:
-        timeline = self._lookup.timeline
         try:
             return [
                 Finding(position=position, kind="projection", problem=problem)
                 for position, problem in (
-                    *differences(timeline.fresh_rows(), timeline.rows()),
+                    *self._timeline_astray(),
                     *self._conversation_astray(),
                 )
             ]
@@ -388,6 +387,12 @@ class CustodialStore(WritingStore):
             if not found:
                 raise
             return found
+
+    def _timeline_astray(self) -> Iterator[tuple[int, str]]:
+        """Yield where beliefs do not follow from the ledger."""
+        timeline = self._lookup.timeline
+        if not timeline.is_level():
+            yield from differences(timeline.fresh_rows(), timeline.rows())
 
     def _conversation_astray(self) -> Iterator[tuple[int, str]]:
         """Yield where what is kept of conversations does not follow from the ledger."""

@@ -11,6 +11,7 @@ from muniment.domain.events import Event, FactAsserted, FactRevised, Traits
 from muniment.domain.scope import Scope
 from muniment.errors import BrokenSealError
 from muniment.ledger import codec, payload, sealing
+from muniment.ledger.prepared import Row
 from muniment.ledger.records import (
     DraftEvent,
     Origin,
@@ -19,6 +20,7 @@ from muniment.ledger.records import (
     StampedEvent,
     TransactionRow,
 )
+from muniment.ledger.stated import StoredTraits
 from muniment.ledger.vault import Subject, Vault
 
 
@@ -27,6 +29,10 @@ _OF_SUBJECT, _OF_LEDGER = b"\x03", b"\x04"
 
 _FIRST_FORMAT = {b"\x01": _OF_SUBJECT, b"\x02": _OF_LEDGER}
 """The same of headers that were not compressed."""
+
+
+Parts = tuple[bytes, bytes | None]
+"""What of an event stays readable, and what was sealed, as far as there is a key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,15 +150,24 @@ class SealingMapper(Mapper[str]):
     def opened_of_all(self, events: Iterable[StampedEvent]) -> Iterator[RecordedEvent]:
         """Yield *events* of whatever subjects opened, the keys fetched once for each."""
         events = list(events)
-        key_ids: dict[str, set[int]] = {}
-        for each in events:
-            key_ids.setdefault(each.sealed.subject_ref, set()).add(each.sealed.key_id)
-        known = {
-            ref: self._vault.subject_with_keys(ref, some) for ref, some in key_ids.items()
-        }
+        known = self._vault.subjects_with_keys(
+            (each.sealed.subject_ref, each.sealed.key_id) for each in events
+        )
         for each in events:
             subject, keys = known[each.sealed.subject_ref] or (None, {})
             yield self._recorded(each, keys.get(each.sealed.key_id), subject)
+
+    def unsealed(self, rows: Sequence[Row]) -> Iterator[tuple[Subject | None, Parts]]:
+        """
+        Yield of each event whose it is, and its parts, which nobody has decoded yet.
+
+        Args:
+            rows: As a statement on `muniment.ledger.statements.EVENT_COLUMNS` gives them.
+        """
+        known = self._vault.subjects_with_keys((row[6], row[7]) for row in rows)
+        for _, _, _, stream, version, topic, ref, key_id, state in rows:
+            subject, keys = known[ref] or (None, {})
+            yield subject, self._parts(stream, version, topic, state, keys.get(key_id))
 
     def sealed_header(self, subject: Subject | None, tx_id: int, origin: Origin) -> bytes:
         """
@@ -246,13 +261,8 @@ class SealingMapper(Mapper[str]):
 
     def _open(self, sealed: SealedEvent, key: bytes | None) -> Event:
         stream, version = str(sealed.originator_id), sealed.originator_version
+        header, content = self._parts(stream, version, sealed.topic, sealed.state, key)
         where = f"{stream} version {version}"
-        header, ciphertext, is_first = payload.unpacked(sealed.state, place=where)
-        content = None
-        if key is not None:
-            place = self._place(stream, version, sealed.topic, header)
-            unseal = sealing.unseal if is_first else payload.unseal
-            content = unseal(key, ciphertext, place=place, shown=where)
         try:
             return codec.decode(sealed.topic, header, content, place=where)
         except (
@@ -264,6 +274,18 @@ class SealingMapper(Mapper[str]):
         ) as error:
             # Once its key is gone, nothing but the tree vouches for the header.
             raise BrokenSealError(where) from error
+
+    def _parts(
+        self, stream: str, version: int, topic: str, state: bytes, key: bytes | None
+    ) -> Parts:
+        """Return the header of a stored event, and its content where there is a key."""
+        where = f"{stream} version {version}"
+        header, ciphertext, is_first = payload.unpacked(state, place=where)
+        if key is None:
+            return header, None
+        place = self._place(stream, version, topic, header)
+        unseal = sealing.unseal if is_first else payload.unseal
+        return header, unseal(key, ciphertext, place=place, shown=where)
 
     def _place(self, stream: str, version: int, topic: str, header: bytes) -> bytes:
         return f"event/{self._ledger}/{stream}/{version}/{topic}/".encode() + header
@@ -279,7 +301,7 @@ def content_tag(subject: Subject, event: Event) -> bytes | None:
     return tag_of(subject, event.content.text, event.traits)
 
 
-def tag_of(subject: Subject, text: str, traits: Traits) -> bytes:
+def tag_of(subject: Subject, text: str, traits: Traits | StoredTraits) -> bytes:
     """Return the keyed digest of *text* as a fact of its category and attribute."""
     said = [text, traits.category, traits.attribute]
     return sealing.tag(subject.tag_key, codec.canonical(said))

@@ -16,7 +16,15 @@ from muniment.ledger.cold import Segment, is_dropped
 from muniment.ledger.leaves import LeafHasher, digest_of
 from muniment.ledger.merkle import Tile, TreeStore
 from muniment.ledger.recorder import Append, LedgerRecorder, Present
-from muniment.ledger.records import FACT, Head, SealedEvent, StampedEvent, TransactionRow
+from muniment.ledger.records import (
+    FACT,
+    EventRow,
+    Head,
+    SealedEvent,
+    StampedEvent,
+    TransactionRow,
+    event_row,
+)
 
 
 class MemoryRecorder(LedgerRecorder):
@@ -129,13 +137,12 @@ class MemoryRecorder(LedgerRecorder):
         with self._lock:
             yield self._tree
 
-    def read_with_leaves(
-        self, *, after: int, limit: int
-    ) -> Sequence[tuple[StampedEvent, bytes]]:
+    def read_rows(self, *, after: int, limit: int) -> Sequence[EventRow]:
         with self._lock:
             first = max(after, 0)
             events = self.read(after=first, limit=limit)
-            return list(zip(events, self._tree.leaves(first, len(events)), strict=True))
+            leaves = self._tree.leaves(first, len(events))
+            return [(*event_row(e), leaf) for e, leaf in zip(events, leaves, strict=True)]
 
     def tree_heads(self) -> Sequence[tuple[int, str]]:
         with self._lock:

@@ -11,7 +11,7 @@ so a write seldom costs a second commit.
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ from muniment.ledger.bulk import insert_rows
 from muniment.ledger.database import StandingConnection, dispose, writing
 from muniment.ledger.destruction import Destructions
 from muniment.ledger.keys import KeyRing
-from muniment.ledger.prepared import rows_of_each
+from muniment.ledger.prepared import Row, rows_of_each
 
 
 _BATCH_MAX = 1024
@@ -126,6 +126,30 @@ class Vault:
             if subject is None:
                 return None
             return subject, self._keys_of(connection, subject, set(key_ids))
+
+    def subjects_with_keys(
+        self, wanted: Iterable[tuple[str, int]]
+    ) -> Mapping[str, tuple[Subject, Mapping[int, bytes]] | None]:
+        """
+        Return by name inside what `subject_with_keys` does, of many subjects.
+
+        For whoever reads all there is: what is fetched is not kept in memory.
+
+        Args:
+            wanted: Names of subjects, each with the number of a stream key.
+        """
+        pairs = set(wanted)
+        with self._standing.held() as connection:
+            self._forget_if_destroyed(connection)
+            known = {ref: self._subject(connection, ref) for ref in {r for r, _ in pairs}}
+            wrapped = self._key_rows(connection, {each for _, each in pairs})
+        rows = {row[0]: row for row in wrapped}
+        found: dict[str, dict[int, bytes]] = {ref: {} for ref in known}
+        for ref, key_id in pairs:
+            subject = known[ref]
+            if subject is not None and key_id in rows:
+                found[ref][key_id] = self._unwrapped(subject, *rows[key_id])
+        return {ref: (one, found[ref]) if one else None for ref, one in known.items()}
 
     def next_key_id(self) -> int:
         """Return the number the next stream key will have; all before were given out."""
@@ -296,29 +320,30 @@ class Vault:
         cached, ref = self._stream_keys, subject.ref
         found = {each: cached[ref, each] for each in wanted if (ref, each) in cached}
         if len(found) < len(wanted):
-            fetched = self._fetch(connection, subject, wanted - found.keys())
+            rows = self._key_rows(connection, wanted - found.keys())
+            fetched = {row[0]: self._unwrapped(subject, *row) for row in rows}
             self._keep({(ref, each): key for each, key in fetched.items()})
             found.update(fetched)
         return found
 
-    def _fetch(
-        self, connection: sa.Connection, subject: Subject, wanted: AbstractSet[int]
-    ) -> dict[int, bytes]:
-        """Return those of the *wanted* keys that the vault holds."""
-        rows = rows_of_each(
+    def _key_rows(
+        self, connection: sa.Connection, wanted: AbstractSet[int]
+    ) -> Sequence[Row]:
+        return rows_of_each(
             connection,
             list(wanted),
             one=(statements.KEY, "key_id"),
-            every=(statements.KEYS, "key_ids"),
+            every=statements.KEYS,
             ledger=self._ledger,
         )
-        found: dict[int, bytes] = {}
-        for key_id, subject_ref, wrapped in rows:
-            if subject_ref != subject.ref:
-                raise BrokenSealError(f"key {key_id}, which is another subject's")
-            place = self._key_place(subject.ref, key_id)
-            found[key_id] = sealing.unseal(subject.key, wrapped, place=place)
-        return found
+
+    def _unwrapped(
+        self, subject: Subject, key_id: int, owner: str, wrapped: bytes
+    ) -> bytes:
+        if owner != subject.ref:
+            raise BrokenSealError(f"key {key_id}, which is another subject's")
+        place = self._key_place(owner, key_id)
+        return sealing.unseal(subject.key, wrapped, place=place)
 
     def _keep(self, opened: Mapping[tuple[str, int], bytes]) -> None:
         if len(self._stream_keys) + len(opened) > _CACHED_MAX:

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from muniment.ledger import vault_tables as tables
-from muniment.ledger.prepared import Prepared
+from muniment.ledger.prepared import Prepared, among
 
 
 _v, _l = tables.vault.c, tables.ledger_key.c
@@ -37,9 +37,4 @@ _STREAM_KEYS = sa.select(_k.key_id, _k.subject_ref, _k.wrapped).where(
     _k.ledger == sa.bindparam("ledger")
 )
 KEY = Prepared(_STREAM_KEYS.where(_k.key_id == sa.bindparam("key_id")))
-KEYS = Prepared(
-    _STREAM_KEYS.where(
-        _k.key_id == sa.any_(sa.bindparam("key_ids", type_=postgresql.ARRAY(sa.BigInteger)))
-    )
-)
-"""For PostgreSQL alone, where each statement is a round trip."""
+KEYS = among(_STREAM_KEYS, _k.key_id)

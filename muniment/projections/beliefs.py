@@ -150,6 +150,17 @@ class Timeline(InlineProjection, DerivedStore, Protocol):
     def fresh_rows(self) -> Iterable[list[BeliefRow]]:
         """Yield, fact by fact in order, the rectangles the ledger adds up to."""
 
+    def is_level(self) -> bool:
+        """
+        Whether every rectangle is as the ledger adds up to, so that none has to be named.
+
+        Where it says no, a rectangle differs, or the order of facts alone, which is the
+        database's; what does is asked of `differences`.
+
+        Raises:
+            Corruption: If an event does not open.
+        """
+
     def rebuild(self) -> int:
         """Replace every rectangle by a fresh fold of the ledger; return their number."""
 
@@ -217,11 +228,16 @@ def differences(
     Yields:
         The position of the event a rectangle rests on, and what is wrong with it.
     """
-    expected = (row for rows in fresh for row in sorted(rows, key=_key))
+    expected = (row for rows in fresh for row in in_order(rows))
     missing, strange = unmatched(expected, stored)
     for row in sorted(missing | strange, key=lambda row: (row.position, *_key(row))):
         problem = "is missing" if row in missing else "does not follow from the ledger"
         yield row.position, f"a row of fact {row.fact_id}, version {row.version}, {problem}"
+
+
+def in_order(rows: Iterable[BeliefRow]) -> list[BeliefRow]:
+    """Return rectangles in the order of a timeline."""
+    return sorted(rows, key=_key)
 
 
 def unmatched(expected: Iterable[R], stored: Iterable[R]) -> tuple[set[R], set[R]]:
