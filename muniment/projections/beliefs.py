@@ -195,19 +195,26 @@ def _step(
     """Return what one transaction ends and begins, and the fact after it."""
     after = reduce(evolve, (fact_event(each) for each in added), before)
     now = added[0].recorded_at
-    # Most facts hold little, and a set of what is new would be made for nothing.
-    held = set(before.beliefs) if before.beliefs else ()
-    holds = set(after.beliefs) if before.beliefs else ()
+    # Beliefs of one fact are disjoint, so where one begins names it.
+    held = {belief.valid.start: belief for belief in before.beliefs}
+    holds = {belief.valid.start: belief for belief in after.beliefs}
     fact_id = added[0].fact_id
     closed = [
-        Closing(fact_id=fact_id, valid_from=belief.valid.start, recorded_to=now)
-        for belief in before.beliefs
-        if belief not in holds
+        Closing(fact_id=fact_id, valid_from=start, recorded_to=now)
+        for start, belief in held.items()
+        if not _is(holds.get(start), belief)
     ]
     opened = [
-        _row(belief, after, events, now) for belief in after.beliefs if belief not in held
+        _row(belief, after, events, now)
+        for start, belief in holds.items()
+        if not _is(held.get(start), belief)
     ]
     return closed, opened, after
+
+
+def _is(one: Belief | None, other: Belief) -> bool:
+    # Most are carried on as they are, and to compare two takes longer than that.
+    return one is other or one == other
 
 
 def redacts(change: FactChange) -> bool:
