@@ -167,15 +167,19 @@ class Forgetter:
 
     def certificate(self, subject_ref: str) -> ErasureCertificate | None:
         """Return the certificate of an erased subject, if it was erased."""
-        for each in self._destructions.all():
-            if each.subject_ref == subject_ref and not each.stream and each.certificate:
-                return kept_certificate(each)
-        return None
+        found = self._destructions.of_subject(subject_ref)
+        return kept_certificate(found) if found and found.certificate else None
 
-    def resume(self) -> None:
-        """Go on with everything that is announced and not done, from whatever step."""
+    def resume(self, *, every: bool = False) -> None:
+        """
+        Go on with everything that is announced and not done, from whatever step.
+
+        Args:
+            every: Whether what is done is looked up, too: the ledger may be a backup.
+        """
         with self._destructions.turn:
-            for destruction in self._destructions.all():
+            some = self._destructions
+            for destruction in some.all() if every else some.unfinished():
                 if destruction.step is Step.DONE and self._is_said(destruction):
                     continue
                 if self._confirmed(destruction):
@@ -185,10 +189,7 @@ class Forgetter:
         """Return what is said where nothing is known under the name that was given."""
         self.resume()
         # The name of an erased subject leads nowhere: any that is not done may be it.
-        undone = any(
-            not each.stream and each.step is not Step.DONE
-            for each in self._destructions.all()
-        )
+        undone = any(not each.stream for each in self._destructions.unfinished())
         return ErasureCertificate(
             status=ErasureStatus.PARTIAL if undone else ErasureStatus.DONE
         )
@@ -336,10 +337,8 @@ class Forgetter:
         return certified(self._ledger, said, stores)
 
     def _position(self, destruction: Destruction) -> int:
-        for each in self._destructions.all():
-            if (each.subject_ref, each.stream) == (destruction.subject_ref, ""):
-                return each.position
-        return destruction.position
+        found = self._destructions.of_subject(destruction.subject_ref)
+        return found.position if found else destruction.position
 
 
 def _of(subject_ref: str, *, position: int) -> Destruction:

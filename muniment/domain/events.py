@@ -190,6 +190,21 @@ class FactRedacted:
     """The content of all its versions was made unreadable at every as-of."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactThinned:
+    """
+    Some of what was said of it long ago was made unreadable; no belief changes.
+
+    Attributes:
+        until: Times from then on are kept, and before it those when a year (UTC) began;
+            see `muniment.domain.thinning`.
+        versions: Whose content went: the first and the last of each run, in order.
+    """
+
+    until: Instant
+    versions: tuple[tuple[int, int], ...]
+
+
 FactEvent = (
     FactAsserted
     | FactRevised
@@ -199,6 +214,7 @@ FactEvent = (
     | FactRestored
     | FactRolledBack
     | FactRedacted
+    | FactThinned
 )
 
 
@@ -264,6 +280,20 @@ class SubjectDisclosed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SubjectThinned:
+    """
+    Old history of some of its facts was thinned, see `FactThinned`.
+
+    Attributes:
+        since: When the first of what went had been recorded, or began to hold.
+        until: See `FactThinned`.
+    """
+
+    since: Instant
+    until: Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SubjectErased:
     """The keys of the subject were destroyed. Not reversible."""
 
@@ -281,6 +311,7 @@ SubjectEvent = (
     | RedactionDeferred
     | ErasureDeferred
     | SubjectDisclosed
+    | SubjectThinned
     | SubjectErased
     | RequestAnswered
 )

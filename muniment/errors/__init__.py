@@ -29,6 +29,7 @@ Every error Muniment raises on purpose.
     - FactNotCurrentError       recorded once, but not believed now
     - FactRedactedError         its content was made unreadable for good
     - SubjectErasedError        its subject was erased
+    - ThinnedError              of then, only the start of each year is kept
     - StoreNotFoundError
     - MissingKeyError           the key-encryption key is not where it should be
     - UnknownApiKeyError
@@ -70,6 +71,7 @@ Every error Muniment raises on purpose.
     - SummarizerUnavailableError  a model cannot summarise now, or answers nonsense
     - WitnessUnavailableError   a tree head could not be published
     - ArchiveUnavailableError   the archive cannot be reached
+    - TimeStampUnavailableError  an authority did not stamp a package of evidence
     - RateLimitedError          more requests than a key has
     - ServiceUnavailableError   a service did not answer its client
     - IssuerUnavailableError    the keys to check tokens by cannot be had
@@ -138,6 +140,7 @@ from muniment.errors.faults import (
     StoreClosedError,
     SummarizerUnavailableError,
     TamperedError,
+    TimeStampUnavailableError,
     UnknownEventError,
     VaultMismatchError,
     WitnessUnavailableError,
@@ -165,6 +168,7 @@ from muniment.errors.missing import (
     MissingKeyError,
     StoreNotFoundError,
     SubjectErasedError,
+    ThinnedError,
     UnknownFactError,
     UnknownHoldError,
     UnknownSessionError,
@@ -253,6 +257,8 @@ __all__ = [
     "SubjectHeldError",
     "SummarizerUnavailableError",
     "TamperedError",
+    "ThinnedError",
+    "TimeStampUnavailableError",
     "Unavailable",
     "UnguardedVerbError",
     "UnknownApiKeyError",

@@ -44,6 +44,7 @@ _KINDS: dict[type[Event], str] = {
     events.FactRestored: "fact.restored",
     events.FactRolledBack: "fact.rolled_back",
     events.FactRedacted: "fact.redacted",
+    events.FactThinned: "fact.thinned",
     events.SubjectFrozen: "subject.frozen",
     events.SubjectThawed: "subject.thawed",
     events.HoldPlaced: "subject.hold_placed",
@@ -51,6 +52,7 @@ _KINDS: dict[type[Event], str] = {
     events.RedactionDeferred: "subject.redaction_deferred",
     events.ErasureDeferred: "subject.erasure_deferred",
     events.SubjectDisclosed: "subject.disclosed",
+    events.SubjectThinned: "subject.thinned",
     events.SubjectErased: "subject.erased",
     access_events.AccessRecorded: "access.recorded",
     access_events.GlassBroken: "access.glass_broken",
@@ -287,8 +289,8 @@ def _revived(field: str, stored: Fields, sealed: Fields | None) -> object:
             return SummaryTrigger(stored[field])
         case "sources":
             return tuple(stored[field])
-        case "served":
-            return tuple((fact_id, version) for fact_id, version in stored[field])
+        case "served" | "versions":
+            return tuple((one, other) for one, other in stored[field])
         case _:
             return stored.get(field)
 

@@ -1,12 +1,27 @@
 """From what the ledger stores to the leaves of its tree."""
 
 import hashlib
+import struct
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
+from muniment.domain.time import Instant
 from muniment.ledger.proof import Envelope, leaf_hash, packed_envelope, transaction_digest
 from muniment.ledger.records import EventRow, StampedEvent, TransactionRow, event_row
 
 
+StoredRow: TypeAlias = tuple[int, int, Instant, str, int, str, str, int, bytes, bytes]
+"""
+An event as its row holds it: position, transaction, recorded time, stream, version, topic,
+subject, key, state and leaf.
+"""
+
 _EMPTY = b"an empty tag"
+
+
+def stored_row(event: StampedEvent, leaf: bytes) -> StoredRow:
+    """Return *event* and its leaf as a row."""
+    return (*event_row(event), leaf)
 
 
 def digest_of(transaction: TransactionRow) -> bytes:
@@ -73,6 +88,26 @@ class LeafHasher:
             _sha256(state).digest(),
         )
         return leaf_hash(packed_envelope(numbers, hashes))
+
+    def first_altered(
+        self, rows: Sequence[StoredRow], digests: Mapping[int, bytes]
+    ) -> int | None:
+        """
+        Return where the first of *rows* stands that its leaf does not say, if one does.
+
+        Args:
+            rows: As they are stored.
+            digests: Of their transactions, by number.
+        """
+        for row in rows:
+            try:
+                is_whole = self.leaf_of(row[:-1], digests.get(row[1], b"")) == row[-1]
+            except (AttributeError, TypeError, struct.error):
+                # A database may hold anything in any column.
+                is_whole = False
+            if not is_whole:
+                return row[0]
+        return None
 
 
 class _Hashes(dict[str, bytes]):

@@ -13,17 +13,15 @@ from muniment.clock import Clock
 from muniment.domain.time import BEGINNING, Instant
 from muniment.ledger import merkle
 from muniment.ledger.cold import Segment, is_dropped
-from muniment.ledger.leaves import LeafHasher, digest_of
+from muniment.ledger.leaves import LeafHasher, StoredRow, digest_of, stored_row
 from muniment.ledger.merkle import Tile, TreeStore
 from muniment.ledger.recorder import Append, LedgerRecorder, Present
 from muniment.ledger.records import (
     FACT,
-    EventRow,
     Head,
     SealedEvent,
     StampedEvent,
     TransactionRow,
-    event_row,
 )
 
 
@@ -137,12 +135,12 @@ class MemoryRecorder(LedgerRecorder):
         with self._lock:
             yield self._tree
 
-    def read_rows(self, *, after: int, limit: int) -> Sequence[EventRow]:
+    def read_rows(self, *, after: int, limit: int) -> Sequence[StoredRow]:
         with self._lock:
             first = max(after, 0)
-            events = self.read(after=first, limit=limit)
+            events = self._events[first : first + limit]
             leaves = self._tree.leaves(first, len(events))
-            return [(*event_row(e), leaf) for e, leaf in zip(events, leaves, strict=True)]
+            return [stored_row(*each) for each in zip(events, leaves, strict=True)]
 
     def tree_heads(self) -> Sequence[tuple[int, str]]:
         with self._lock:

@@ -9,6 +9,7 @@ visible in the order in which they were given out, and a reader never sees a gap
 import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import cast
 
 import sqlalchemy as sa
 from eventsourcing.persistence import IntegrityError, Tracking
@@ -25,16 +26,15 @@ from muniment.ledger.database import (
     reading,
     transaction,
 )
+from muniment.ledger.leaves import StoredRow
 from muniment.ledger.merkle import TreeStore
 from muniment.ledger.prepared import rows_of_each
 from muniment.ledger.readers import ReadingConnections
 from muniment.ledger.recorder import Append, LedgerRecorder, Present
 from muniment.ledger.records import (
-    EventRow,
     Head,
     StampedEvent,
     TransactionRow,
-    event_row,
     stamped,
 )
 from muniment.ledger.sql_append import SqlAppend, transaction_row
@@ -198,15 +198,12 @@ class SqlRecorder(LedgerRecorder):
             )
         return [transaction_row(row) for row in rows]
 
-    def read_rows(self, *, after: int, limit: int) -> Sequence[EventRow]:
+    def read_rows(self, *, after: int, limit: int) -> Sequence[StoredRow]:
         with self.reading() as connection:
             rows = statements.READ_WITH_LEAVES.rows(
                 connection, ledger=self.ledger, after=after, most=limit
             )
-        if all(row[8] for row in rows):
-            return rows
-        events = self.whole([stamped(row[:-1]) for row in rows])
-        return [(*event_row(each), row[-1]) for each, row in zip(events, rows, strict=True)]
+        return cast("Sequence[StoredRow]", rows)
 
     def tree_heads(self) -> Sequence[tuple[int, str]]:
         with self.reading() as connection:

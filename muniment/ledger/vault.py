@@ -11,7 +11,13 @@ so a write seldom costs a second commit.
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+)
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,7 +25,6 @@ from dataclasses import dataclass, field
 import sqlalchemy as sa
 
 from muniment.domain.scope import Scope
-from muniment.errors import BrokenSealError
 from muniment.ledger import rotation, sealing
 from muniment.ledger import vault_statements as statements
 from muniment.ledger import vault_tables as tables
@@ -27,7 +32,9 @@ from muniment.ledger.bulk import insert_rows
 from muniment.ledger.database import StandingConnection, dispose, writing
 from muniment.ledger.destruction import Destructions
 from muniment.ledger.keys import KeyRing
-from muniment.ledger.prepared import Row, rows_of_each
+from muniment.ledger.payload_keys import opened_payload_keys
+from muniment.ledger.stream_keys import opened_stream_keys, wrapped_stream_keys
+from muniment.ledger.thinnings import Thinnings
 
 
 _BATCH_MAX = 1024
@@ -67,6 +74,7 @@ class Vault:
         vault_id: Names the vault; random.
         ledger_key: What digests and signatures of this ledger are derived from.
         destructions: Keys that were destroyed, and those that are to be.
+        thinnings: The same of keys of which something was kept.
 
     Raises:
         VaultMismatchError: If the vault was made with another key-encryption key.
@@ -90,6 +98,9 @@ class Vault:
         self._stream_keys: dict[tuple[str, int], bytes] = {}
         self._spare: dict[str, list[tuple[int, bytes]]] = {}
         self.destructions = Destructions(engine, ledger=ledger, lock_timeout=lock_timeout)
+        self.thinnings = Thinnings(
+            engine, self.destructions, ledger=ledger, lock_timeout=lock_timeout
+        )
         self._batch: dict[str, int] = {}
         self.vault_id = self._open_vault()
         self.ledger_key = self._open_ledger_key()
@@ -133,23 +144,18 @@ class Vault:
         """
         Return by name inside what `subject_with_keys` does, of many subjects.
 
-        For whoever reads all there is: what is fetched is not kept in memory.
-
-        Args:
-            wanted: Names of subjects, each with the number of a stream key.
+        For whoever reads all there is: what is fetched is not kept in memory. *wanted*
+        are names of subjects, each with the number of a stream key.
         """
-        pairs = set(wanted)
+        key_ids: dict[str, set[int]] = {}
+        for ref, key_id in wanted:
+            key_ids.setdefault(ref, set()).add(key_id)
         with self._standing.held() as connection:
             self._forget_if_destroyed(connection)
-            known = {ref: self._subject(connection, ref) for ref in {r for r, _ in pairs}}
-            wrapped = self._key_rows(connection, {each for _, each in pairs})
-        rows = {row[0]: row for row in wrapped}
-        found: dict[str, dict[int, bytes]] = {ref: {} for ref in known}
-        for ref, key_id in pairs:
-            subject = known[ref]
-            if subject is not None and key_id in rows:
-                found[ref][key_id] = self._unwrapped(subject, *rows[key_id])
-        return {ref: (one, found[ref]) if one else None for ref, one in known.items()}
+            known = {ref: self._subject(connection, ref) for ref in key_ids}
+            theirs = {r: (one.key, key_ids[r]) for r, one in known.items() if one}
+            keys = opened_stream_keys(connection, theirs, ledger=self._ledger)
+        return {ref: (one, keys[ref]) if one else None for ref, one in known.items()}
 
     def next_key_id(self) -> int:
         """Return the number the next stream key will have; all before were given out."""
@@ -210,11 +216,37 @@ class Vault:
             self._forget_if_destroyed(connection)
             return self._keys_of(connection, subject, set(key_ids))
 
+    def payload_keys(
+        self, subject: Subject, events: Collection[tuple[str, int, int]]
+    ) -> Mapping[tuple[str, int], bytes]:
+        """
+        Return by stream and version the keys of payloads that outlived their stream's.
+
+        Args:
+            subject: Whose.
+            events: Of each the stream, the version and the key it was sealed with.
+        """
+        if not events:
+            return {}
+        with self._standing.held() as connection:
+            return opened_payload_keys(
+                connection,
+                subject.key,
+                events,
+                ledger=self._ledger,
+                subject_ref=subject.ref,
+            )
+
     def epoch(self) -> int:
         """Return a number that rises when a key is destroyed, by whatever process."""
         with self._standing.held() as connection:
             self._forget_if_destroyed(connection)
             return self._epoch
+
+    @property
+    def known_epoch(self) -> int:
+        """The same as it was when anything was last asked for; nothing is asked for it."""
+        return self._epoch
 
     def close(self) -> None:
         """Let go of the keys and of the database."""
@@ -269,12 +301,7 @@ class Vault:
         with writing(self._engine, lock_timeout=self._lock_timeout) as connection:
             kek_id, wrapped = self._wrapped(connection, key, place)
             # Another process may have made it meanwhile; then its row stands.
-            dialect = connection.dialect.name
-            (
-                statements.NEW_SUBJECT_PG
-                if dialect == "postgresql"
-                else statements.NEW_SUBJECT
-            ).run(
+            statements.NEW_SUBJECT[connection.dialect.name].run(
                 connection,
                 ledger=self._ledger,
                 subject_ref=ref,
@@ -296,14 +323,9 @@ class Vault:
             after = statements.TAKE_KEY_IDS.first(connection, count=len(made))
             assert after is not None, "the vault has its one row"
             numbered = list(enumerate(made, int(after[0]) - len(made)))
-            wrapped = sealing.seal_each(
-                subject.key,
-                [(key, self._key_place(subject.ref, key_id)) for key_id, key in numbered],
+            rows = wrapped_stream_keys(
+                subject.key, numbered, ledger=self._ledger, subject_ref=subject.ref
             )
-            rows = [
-                (self._ledger, key_id, subject.ref, each)
-                for (key_id, _), each in zip(numbered, wrapped, strict=True)
-            ]
             insert_rows(connection, tables.stream_key, rows)
         return numbered
 
@@ -320,30 +342,11 @@ class Vault:
         cached, ref = self._stream_keys, subject.ref
         found = {each: cached[ref, each] for each in wanted if (ref, each) in cached}
         if len(found) < len(wanted):
-            rows = self._key_rows(connection, wanted - found.keys())
-            fetched = {row[0]: self._unwrapped(subject, *row) for row in rows}
+            theirs = {ref: (subject.key, wanted - found.keys())}
+            fetched = opened_stream_keys(connection, theirs, ledger=self._ledger)[ref]
             self._keep({(ref, each): key for each, key in fetched.items()})
             found.update(fetched)
         return found
-
-    def _key_rows(
-        self, connection: sa.Connection, wanted: AbstractSet[int]
-    ) -> Sequence[Row]:
-        return rows_of_each(
-            connection,
-            list(wanted),
-            one=(statements.KEY, "key_id"),
-            every=statements.KEYS,
-            ledger=self._ledger,
-        )
-
-    def _unwrapped(
-        self, subject: Subject, key_id: int, owner: str, wrapped: bytes
-    ) -> bytes:
-        if owner != subject.ref:
-            raise BrokenSealError(f"key {key_id}, which is another subject's")
-        place = self._key_place(owner, key_id)
-        return sealing.unseal(subject.key, wrapped, place=place)
 
     def _keep(self, opened: Mapping[tuple[str, int], bytes]) -> None:
         if len(self._stream_keys) + len(opened) > _CACHED_MAX:
@@ -394,6 +397,3 @@ class Vault:
 
     def _place(self, ref: str) -> bytes:
         return f"subject-key/{self._ledger}/{ref}".encode()
-
-    def _key_place(self, ref: str, key_id: int) -> bytes:
-        return f"stream-key/{self._ledger}/{ref}/{key_id}".encode()

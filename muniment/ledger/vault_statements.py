@@ -31,8 +31,10 @@ _SUBJECT = sa.select(
 BY_SCOPE = Prepared(_SUBJECT.where(_s.scope_tag == sa.bindparam("scope_tag")))
 BY_REF = Prepared(_SUBJECT.where(_s.subject_ref == sa.bindparam("subject_ref")))
 ALL_SUBJECTS = Prepared(_SUBJECT.order_by(_s.subject_ref))
-NEW_SUBJECT = Prepared(sqlite.insert(tables.subject_key).on_conflict_do_nothing())
-NEW_SUBJECT_PG = Prepared(postgresql.insert(tables.subject_key).on_conflict_do_nothing())
+NEW_SUBJECT = {
+    dialect: Prepared(insert(tables.subject_key).on_conflict_do_nothing())
+    for dialect, insert in (("sqlite", sqlite.insert), ("postgresql", postgresql.insert))
+}
 _STREAM_KEYS = sa.select(_k.key_id, _k.subject_ref, _k.wrapped).where(
     _k.ledger == sa.bindparam("ledger")
 )

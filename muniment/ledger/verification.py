@@ -13,11 +13,12 @@ from muniment.domain.time import BEGINNING
 from muniment.errors import DamagedDatabaseError, TamperedError
 from muniment.errors.categories import Corruption
 from muniment.ledger.attesting import Attestor
-from muniment.ledger.leaves import LeafHasher, digest_of
+from muniment.ledger.leaves import LeafHasher, StoredRow, digest_of, stored_row
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.merkle import WIDTH, Tree, root_of
 from muniment.ledger.proof import EMPTY_ROOT, TreeHead, node_hash
-from muniment.ledger.records import EventRow, TransactionRow, stamped
+from muniment.ledger.recorder import LedgerRecorder
+from muniment.ledger.records import TransactionRow, stamped
 
 
 Progress = Callable[[int, int], None]
@@ -107,7 +108,7 @@ class LedgerCheck:
 
     def _hashed(
         self,
-        events: Sequence[EventRow],
+        events: Sequence[StoredRow],
         transaction: bytes,
         heads: dict[int, list[TreeHead]],
     ) -> Iterator[Finding]:
@@ -138,7 +139,7 @@ class LedgerCheck:
                 yield Finding(position=None, kind="tree head", problem=problem)
             yield head
 
-    def _transactions(self) -> Iterator[tuple[TransactionRow, list[EventRow]]]:
+    def _transactions(self) -> Iterator[tuple[TransactionRow, list[StoredRow]]]:
         """Yield each transaction with the events that carry its number."""
         events = self._events()
         following = next(events, None)
@@ -160,12 +161,12 @@ class LedgerCheck:
         if rest:
             yield _NO_TRANSACTION, rest
 
-    def _events(self, after: int = _BEFORE_ALL) -> Iterator[EventRow]:
+    def _events(self, after: int = _BEFORE_ALL) -> Iterator[StoredRow]:
         """Yield the events past *after*, each with its leaf at the end."""
         limit = _PAGE
         while True:
             try:
-                page = self._ledger.recorder.read_rows(after=after, limit=limit)
+                page = with_payloads(self._ledger.recorder, after=after, limit=limit)
             except (DamagedDatabaseError, TypeError):
                 if limit == 1:
                     self._at = max(after, 0) + 1
@@ -185,7 +186,7 @@ class LedgerCheck:
             after = page[-1].tx_id
 
     def _checked(
-        self, row: TransactionRow, events: Sequence[EventRow]
+        self, row: TransactionRow, events: Sequence[StoredRow]
     ) -> Iterator[Finding]:
         """Yield what is wrong with a transaction and the places of its events."""
         at = self._last_position + 1
@@ -209,7 +210,9 @@ class LedgerCheck:
         self._last_position = row.last_position
         yield from self._places(row, events)
 
-    def _places(self, row: TransactionRow, events: Sequence[EventRow]) -> Iterator[Finding]:
+    def _places(
+        self, row: TransactionRow, events: Sequence[StoredRow]
+    ) -> Iterator[Finding]:
         expected, versions = row.first_position, self._versions
         for position, tx_id, recorded_at, stream, version, *_ in events:
             if position > expected:
@@ -264,7 +267,7 @@ class LedgerCheck:
             root = node_hash(roots.pop(), root)
         return root
 
-    def _altered(self, row: EventRow) -> Finding:
+    def _altered(self, row: StoredRow) -> Finding:
         """Return what was altered: the payload, or the columns beside it."""
         event = stamped(row[:-1])
         subject = self._ledger.vault.subject(event.sealed.subject_ref)
@@ -293,6 +296,17 @@ class LedgerCheck:
         if root != self._root():
             problem = "the tiles are not the tree over the events"
             yield Finding(position=None, kind="tree", problem=problem)
+
+
+def with_payloads(
+    recorder: LedgerRecorder, *, after: int, limit: int
+) -> Sequence[StoredRow]:
+    """Return at most *limit* rows of events past *after*, payloads wherever they are."""
+    rows = recorder.read_rows(after=after, limit=limit)
+    if all(row[-2] for row in rows):
+        return rows
+    whole = recorder.whole([stamped(row[:-1]) for row in rows])
+    return [stored_row(each, row[-1]) for each, row in zip(whole, rows, strict=True)]
 
 
 def unreadable(ledger: Ledger) -> Iterator[Finding]:

@@ -20,7 +20,7 @@ from muniment.ledger.mapper import Parts, SealingMapper, tag_of
 from muniment.ledger.prepared import Row
 from muniment.ledger.records import FACT, stamped
 from muniment.ledger.vault import Subject
-from muniment.projections.beliefs import in_order, rows_of
+from muniment.projections.beliefs import LOST, BeliefRow, in_order, rows_of
 from muniment.projections.rectangles import values_of
 
 
@@ -28,6 +28,9 @@ _CHUNK = 2_000
 """Facts that are opened together, their keys fetched at once."""
 
 _OF_A_FACT = itemgetter(3)
+_UNEQUAL = object()
+"""In the place of the digest of what no key opens, though no event says why."""
+
 _Values = tuple[object, ...]
 
 
@@ -61,7 +64,7 @@ def rows_expected(mapper: SealingMapper, events: Iterable[Row]) -> Iterator[_Val
                 yield _said_once(fact[0], *next(parts))
             else:
                 rows = in_order(rows_of(list(islice(opened, len(fact)))))
-                yield from (values_of("", row)[1:] for row in rows)
+                yield from (_plain(row) for row in rows)
 
 
 def _is_all(fact: Sequence[Row]) -> bool:
@@ -96,5 +99,10 @@ def _said_once(event: Row, subject: Subject | None, parts: Parts) -> _Values:
         traits.importance,
         traits.core,
         traits.expires_at,
-        tag_of(subject, text, traits) if subject and text is not None else None,
+        _UNEQUAL if subject is None or text is None else tag_of(subject, text, traits),
     )
+
+
+def _plain(row: BeliefRow) -> _Values:
+    values = values_of("", row)[1:]
+    return (*values[:-1], _UNEQUAL) if row.content_tag == LOST else values

@@ -12,14 +12,15 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import reduce
 from itertools import groupby, zip_longest
-from typing import Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 import msgspec
 import sqlalchemy as sa
 from msgspec.structs import replace
 
-from muniment.domain.events import FactRedacted, Traits
+from muniment.domain.events import FactRedacted, FactThinned, Traits
 from muniment.domain.fact import Belief, FactState, evolve, fold
+from muniment.domain.thinning import Runs
 from muniment.domain.time import FOREVER, AsOf, Instant, Period
 from muniment.ledger.ledger import InlineProjection
 from muniment.ledger.records import RecordedEvent, StampedEvent, fact_event
@@ -27,6 +28,9 @@ from muniment.ledger.transaction import FactChange
 
 
 R = TypeVar("R")
+
+LOST: Final = b""
+"""In the place of the digest of what cannot be read although no event says why."""
 
 
 class BeliefRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -144,6 +148,20 @@ class Timeline(InlineProjection, DerivedStore, Protocol):
     ) -> AbstractSet[int]:
         """Return which of the positions *first* to *last* a belief held now rests on."""
 
+    def resting(self, at: Instant, *, after: str) -> Sequence[StampedEvent]:
+        """
+        Return the events that what was believed at *at* rests on, of some subjects.
+
+        As they are stored: with no payload where it left the database.
+
+        Args:
+            at: A recorded time.
+            after: Of the subjects that come next to this one.
+
+        Returns:
+            Subject by subject, all of each; empty after the last subject.
+        """
+
     def rows(self) -> Iterable[BeliefRow]:
         """Yield every rectangle, by fact, recorded start and valid start."""
 
@@ -185,8 +203,7 @@ def rows_of(events: Sequence[RecordedEvent]) -> list[BeliefRow]:
             recorded = Period(row.recorded.start, each.recorded_to)
             ended.append(replace(row, recorded=recorded))
         begun.update((row.valid.start, row) for row in opened)
-    rows = [*ended, *begun.values()]
-    return [replace(row, content_tag=None) for row in rows] if fact.redacted else rows
+    return [_untagged(row, fact) for row in (*ended, *begun.values())]
 
 
 def _step(
@@ -217,9 +234,18 @@ def _is(one: Belief | None, other: Belief) -> bool:
     return one is other or one == other
 
 
-def redacts(change: FactChange) -> bool:
-    """Whether a fact is redacted, so that not even a digest of its content may stay."""
-    return any(isinstance(each.event, FactRedacted) for each in change.added)
+def unreadable_after(change: FactChange) -> Runs:
+    """Return the versions of which not even a digest may stay, once *change* is made."""
+    gone: list[tuple[int, int]] = []
+    for each in change.added:
+        match each.event:
+            case FactRedacted():
+                return ((1, each.version),)
+            case FactThinned(versions=versions):
+                gone += versions
+            case _:
+                pass
+    return tuple(gone)
 
 
 def differences(
@@ -235,8 +261,17 @@ def differences(
     Yields:
         The position of the event a rectangle rests on, and what is wrong with it.
     """
-    expected = (row for rows in fresh for row in in_order(rows))
-    missing, strange = unmatched(expected, stored)
+    lost: list[BeliefRow] = []
+
+    def expected() -> Iterator[BeliefRow]:
+        for rows in fresh:
+            lost.extend(row for row in rows if row.content_tag == LOST)
+            yield from in_order(rows)
+
+    missing, strange = unmatched(expected(), stored)
+    for row in sorted(lost, key=lambda row: row.position):
+        said = f"fact {row.fact_id}, version {row.version},"
+        yield row.position, f"the key of {said} is gone, and no event says why"
     for row in sorted(missing | strange, key=lambda row: (row.position, *_key(row))):
         problem = "is missing" if row in missing else "does not follow from the ledger"
         yield row.position, f"a row of fact {row.fact_id}, version {row.version}, {problem}"
@@ -262,6 +297,13 @@ def unmatched(expected: Iterable[R], stored: Iterable[R]) -> tuple[set[R], set[R
             elif row is not None:
                 mine.add(row)
     return missing, strange
+
+
+def _untagged(row: BeliefRow, fact: FactState) -> BeliefRow:
+    """Return *row* of a fact without what must not stay of content that went."""
+    if fact.redacted or row.version in fact.thinned:
+        return replace(row, content_tag=None)
+    return row if row.content_tag is not None else replace(row, content_tag=LOST)
 
 
 def _key(row: BeliefRow) -> tuple[str, Instant, Instant]:

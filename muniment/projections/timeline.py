@@ -15,7 +15,7 @@ from muniment.ledger.database import scrub
 from muniment.ledger.mapper import SealingMapper
 from muniment.ledger.prepared import Prepared, Row
 from muniment.ledger.recorder import Append
-from muniment.ledger.records import stamped
+from muniment.ledger.records import StampedEvent, stamped
 from muniment.ledger.sql_recorder import SqlRecorder
 from muniment.ledger.statements import EVENT_COLUMNS
 from muniment.ledger.transaction import FactChange
@@ -26,11 +26,11 @@ from muniment.projections.beliefs import (
     BeliefRow,
     Believed,
     Closing,
-    redacts,
     rows_after,
     rows_of,
+    unreadable_after,
 )
-from muniment.projections.needs import needed
+from muniment.projections.needs import needed, resting
 from muniment.projections.rectangles import ROW_COLUMNS, row_of, values_of
 from muniment.projections.sql_pages import fact_events, stored_rows
 
@@ -60,10 +60,11 @@ class SqlTimeline:
             closed, begun = rows_after(change)
             _close(append.connection, self._ledger, closed, change.added[0].position)
             opened.extend(values_of(self._ledger, row) for row in begun)
-            if redacts(change):
-                _BLANK.run(
-                    append.connection, this_ledger=self._ledger, this_fact=change.fact_id
-                )
+            key = {"this_ledger": self._ledger, "this_fact": change.fact_id}
+            runs = unreadable_after(change)
+            _BLANK.run_many(
+                append.connection, [{**key, "first": one, "last": two} for one, two in runs]
+            )
         insert_rows(append.connection, tables.belief, opened)
 
     def of_subject(self, query: BeliefQuery) -> Sequence[Believed]:
@@ -154,6 +155,10 @@ class SqlTimeline:
     ) -> AbstractSet[int]:
         assert connection is not None, "asked within a transaction"
         return needed(connection, self._ledger, first=first, last=last)
+
+    def resting(self, at: Instant, *, after: str) -> Sequence[StampedEvent]:
+        with self._recorder.reading() as connection:
+            return resting(connection, self._ledger, at=at, after=after)
 
     def rows(self) -> Iterator[BeliefRow]:
         with self._recorder.reading() as connection:
@@ -326,7 +331,11 @@ _REPEATS_OF_SOME = Prepared(
 _DELETE_ALL = Prepared(sa.delete(tables.belief).where(_c.ledger == _text("ledger")))
 _BLANK = Prepared(
     sa.update(tables.belief)
-    .where(_c.ledger == _text("this_ledger"), _c.fact_id == _text("this_fact"))
+    .where(
+        _c.ledger == _text("this_ledger"),
+        _c.fact_id == _text("this_fact"),
+        _c.version.between(_int("first"), _int("last")),
+    )
     .values(content_tag=sa.null())
 )
 _PURGE = Prepared(

@@ -28,8 +28,9 @@ BY_DIALECT = {
     "KEYS",
     "TRANSACTIONS",
     "_OF_FACTS",
+    "NEW_SUBJECT",
 }
-ON_POSTGRESQL = {"LOCK", "_REPEATS_OF_ALL", "NEW_SUBJECT_PG"}
+ON_POSTGRESQL = {"LOCK", "_REPEATS_OF_ALL"}
 
 
 def prepared(module: object) -> dict[str, Prepared]:

@@ -33,6 +33,7 @@ from muniment.domain.events import (
     FactRetired,
     FactRevised,
     FactRolledBack,
+    FactThinned,
     HoldPlaced,
     HoldReleased,
     RedactionDeferred,
@@ -44,6 +45,7 @@ from muniment.domain.events import (
     SubjectErased,
     SubjectFrozen,
     SubjectThawed,
+    SubjectThinned,
     Traits,
 )
 from muniment.domain.receipt import (
@@ -164,6 +166,12 @@ EXAMPLES: dict[str, list[Event]] = {
         FactRolledBack(to_version=0),
     ],
     "fact.redacted.v1": [FactRedacted()],
+    "fact.thinned.v1": [
+        FactThinned(until=Instant(1_672_531_200_000_000), versions=((1, 2), (5, 5))),
+    ],
+    "subject.thinned.v1": [
+        SubjectThinned(since=BEGINNING, until=Instant(1_672_531_200_000_000)),
+    ],
     "subject.frozen.v1": [SubjectFrozen()],
     "subject.thawed.v1": [SubjectThawed()],
     "subject.hold_placed.v1": [
