@@ -114,7 +114,7 @@ def _raced(store: MemoryStore, sizes: Sizes, of_what: str) -> dict[str, object]:
     figures = race(
         contenders,
         baseline=f"events{of_what} read",
-        rounds=min(sizes.rounds, 3),
+        rounds=min(sizes.rounds, 2),
         count=ledger.present().head.position,
         clock=time.process_time,
     )
