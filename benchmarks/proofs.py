@@ -20,7 +20,7 @@ from muniment.ledger.leaves import LeafHasher
 from muniment.ledger.merkle import Tree
 from muniment.ledger.proof import HASH_BYTES, TreeHead
 from muniment.ledger.sql_tree import SqlTree
-from muniment.ledger.verification import LedgerCheck
+from muniment.ledger.verification import LedgerCheck, with_leaves
 from tests.proofs.trees import Tiles
 
 
@@ -81,7 +81,7 @@ def _verifying(place: Place, sizes: Sizes) -> dict[str, object]:
 
         def read(_times: int) -> None:
             after = 0
-            while page := ledger.recorder.read_with_leaves(after=after, limit=_PAGE):
+            while page := with_leaves(ledger.recorder, after=after, limit=_PAGE):
                 after = page[-1][0].position
 
         def walk(_times: int) -> None:

@@ -29,6 +29,8 @@ class Settings(BaseSettings):
         archive_url: Where the archive lives: a directory, or a URL such as
             ``s3://bucket/path``. By default the directory ``archive`` beside an SQLite
             ledger; without one, on PostgreSQL, nothing can be archived.
+        timestamp_url: Where an authority stamps packages of evidence, by RFC 3161; none
+            is asked if left out.
         key_service: What gives the key-encryption keys instead of a file, as
             ``package.module:factory``; see `muniment.ledger.key_service`.
         tree_head_every: With every so many transactions a tree head is signed; 0 for
@@ -95,6 +97,7 @@ class Settings(BaseSettings):
     lock_timeout: float = Field(default=30.0, gt=0, le=3600)
     pool_size: int = Field(default=16, ge=1, le=1000)
     archive_url: str | None = None
+    timestamp_url: str | None = Field(default=None, pattern=r"^https?://")
     key_service: str | None = None
     tree_head_every: int = Field(default=1_000, ge=0, le=1_000_000_000)
     qdrant_url: str | None = None

@@ -8,12 +8,14 @@ from importlib.metadata import version
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from muniment.api.answers import FactVersion
 from muniment.api.disclosing import disclose
 from muniment.api.lookup import Lookup
 from muniment.api.shapes import shaped
 from muniment.api.summary import export_page
+from muniment.api.third_parties import Names, known_others
 from muniment.archive.package import Source
 from muniment.archive.portable import (
     FORMAT,
@@ -81,8 +83,24 @@ class Exporter:
         self._ledger = lookup.ledger
         self._sources = sources
 
-    def export(self, scope: Scope, *, matter: str, origin: Origin) -> Export:
-        """Record that everything is given out, then return it, whole or not at all."""
+    def export(
+        self,
+        scope: Scope,
+        *,
+        matter: str,
+        origin: Origin,
+        third_parties: Sequence[str] | None = None,
+    ) -> Export:
+        """
+        Record that everything is given out, then return it, whole or not at all.
+
+        Args:
+            scope: Of whom.
+            matter: What for.
+            origin: By whom, and why.
+            third_parties: Names to be hidden, with whoever else the ledger knows;
+                ``None`` for a copy in which nobody is.
+        """
         made = disclose(self._ledger, scope, form="export", matter=matter, origin=origin)
         subject, last = made.committed.subject, made.committed.position
         stamped = self._ledger.recorder.read_subject(subject.ref, until=last)
@@ -128,9 +146,18 @@ class Exporter:
         expected = sum(bool(each.fact_id) for each in events) + len(own)
         if counted != expected:
             raise IncompleteExportError("events", expected, counted)
+        if third_parties is not None:
+            document = self._hiding(document, scope, third_parties)
         return Export(
             export_id=made.disclosure_id, scope=scope, position=last, document=document
         )
+
+    def _hiding(self, document: Document, scope: Scope, given: Sequence[str]) -> Document:
+        """Return *document* with tokens for third parties."""
+        shape = msgspec.to_builtins(document)
+        names = Names(given, known_others(self._ledger.vault, scope, [shape]))
+        hidden = msgspec.convert(names.hidden(shape), type=Document)
+        return structs.replace(hidden, scope=document.scope, hidden=names.count)
 
     def _reconcile(self, stamped: Sequence[StampedEvent], last: int) -> None:
         """Compare what was read by subject with every stream, which is found by name."""

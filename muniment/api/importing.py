@@ -223,6 +223,8 @@ def read_document(given: Document | Mapping[str, Any] | Path | str | bytes) -> D
 
 
 def _check_counts(document: Document) -> None:
+    if document.hidden:
+        raise InvalidValueError("hidden", document.hidden, "an export that hides nobody")
     counts = document.counts
     found = {
         "facts": (counts.facts, len(document.facts)),

@@ -21,7 +21,7 @@ from muniment.domain.time import BEGINNING, AsOf, Instant, Period
 from muniment.errors import ThinnedError
 from muniment.instants import moment
 from muniment.ledger.ledger import Ledger
-from muniment.ledger.records import FACT, RecordedEvent
+from muniment.ledger.records import FACT, Head, RecordedEvent
 from muniment.ledger.vault import Subject
 from muniment.projections.beliefs import (
     BeliefQuery,
@@ -48,17 +48,24 @@ class Point:
         as_of: With the recorded time of the last transaction known then.
         asked_at: The recorded time that was asked for.
         position: Of the last event known then.
+        promised: Up to when, if at all, nothing more will ever be recorded.
     """
 
     as_of: AsOf
     asked_at: Instant
     position: int
+    promised: Instant = BEGINNING
 
     @property
     def known_at(self) -> Instant:
         """When the last of what was known then was recorded; asking again gives it."""
         recorded_at = self.as_of.recorded_at
         return self.asked_at if recorded_at == BEGINNING else recorded_at
+
+    @property
+    def settled_at(self) -> Instant:
+        """Up to when what is known here is all there will ever be."""
+        return max(self.as_of.recorded_at, self.promised)
 
 
 latest: Final[ContextVar[Point | None]] = ContextVar("latest", default=None)
@@ -89,10 +96,15 @@ class Lookup:
         """Return this moment, or what is known at it about *valid_at*."""
         present = self.ledger.present()
         about = present.now if valid_at is None else valid_at
-        as_of = AsOf(recorded_at=present.head.recorded_at, valid_at=about)
-        point = Point(as_of=as_of, asked_at=present.now, position=present.head.position)
-        latest.set(point)
-        return point
+        return _noted(present.head, present.now, about, promised=present.horizon)
+
+    def now_for_good(self, valid_at: Instant | None = None) -> Point:
+        """Return the same, once nothing is recorded at this moment any more."""
+        with self.ledger.recorder.appending() as append:
+            now = max(append.now, append.head.recorded_at)
+            append.promise(now)
+        about = now if valid_at is None else valid_at
+        return _noted(append.head, now, about, promised=now)
 
     def nothing_done(self) -> Receipt:
         """Return the receipt of a write that had nothing to do."""
@@ -113,10 +125,7 @@ class Lookup:
         """
         head = self.ledger.resolve(recorded_at)
         about = recorded_at if valid_at is None else valid_at
-        as_of = AsOf(recorded_at=head.recorded_at, valid_at=about)
-        point = Point(as_of=as_of, asked_at=recorded_at, position=head.position)
-        latest.set(point)
-        return point
+        return _noted(head, recorded_at, about, promised=recorded_at)
 
     def span(self, start: Instant, end: Instant | None) -> tuple[int, int]:
         """
@@ -313,6 +322,18 @@ class Lookup:
         for event in opened:
             causes[event.fact_id] += (showing.version(event, origins),)
         return causes
+
+
+def _noted(head: Head, asked_at: Instant, about: Instant, *, promised: Instant) -> Point:
+    """Return the point of *head*, and note it as where the last answer was read."""
+    point = Point(
+        as_of=AsOf(recorded_at=head.recorded_at, valid_at=about),
+        asked_at=asked_at,
+        position=head.position,
+        promised=promised,
+    )
+    latest.set(point)
+    return point
 
 
 def _turning(

@@ -174,7 +174,9 @@ class SearchingStore(ReadingStore):
                 subjects=subjects,
                 hidden=hidden,
                 as_of=point.as_of,
-                asked_at=point.asked_at,
+                known_at=point.settled_at,
+                # About a time to come, what will be over by then is left out, too.
+                expired_at=max(point.asked_at, point.as_of.valid_at),
                 filters=asked.filters,
                 recent=asked.recent,
                 limit=asked.limit,
@@ -189,6 +191,7 @@ class SearchingStore(ReadingStore):
             items=tuple(_hit(each, explain=asked.explain) for each in answer.hits),
             position=point.position,
             recorded_at=moment(point.asked_at),
+            known_at=moment(point.settled_at),
             valid_at=moment(point.as_of.valid_at),
             unserved=answer.unserved,
             model=answer.model,
@@ -196,9 +199,14 @@ class SearchingStore(ReadingStore):
 
     def _point(self, as_of: Time | None, valid_at: Time | None) -> Point:
         about = inputs.time_or_none(valid_at)
-        if as_of is None:
-            return self._lookup.now(about)
-        return self._lookup.at(to_instant(as_of), about)
+        if as_of is not None:
+            return self._lookup.at(to_instant(as_of), about)
+        point = self._lookup.now()
+        if about is None and point.position > 0:
+            return point
+        # What was recorded last tells when an answer about now was given, but for a
+        # ledger without anything; and what had expired by now is not known from then.
+        return self._lookup.now_for_good(about)
 
 
 def _text(query: object, *, limit: int) -> str:

@@ -50,6 +50,7 @@ class MemoryStore(RestorableStore):
         self._place = opened.place
         self._archive_place = opened.archive
         self._content_limit = settings.content_limit
+        self._timestamp_url = settings.timestamp_url
         self._recall = opened.recall
         lookup = self._lookup
         self._conversation = opened.conversation

@@ -87,7 +87,13 @@ class Counts(_Shape, frozen=True, kw_only=True):
 
 
 class Document(_Shape, frozen=True, kw_only=True):
-    """Everything that is remembered of one subject, and everything that was done to it."""
+    """
+    Everything that is remembered of one subject, and everything that was done to it.
+
+    Attributes:
+        hidden: How many third parties are tokens in it; such a copy is for reading, and
+            not imported.
+    """
 
     format: str
     export_id: str
@@ -103,6 +109,7 @@ class Document(_Shape, frozen=True, kw_only=True):
     transactions: list[Done]
     about: list[About]
     others: dict[str, list[dict[str, Any]]]
+    hidden: int = 0
 
 
 def schema() -> dict[str, Any]:

@@ -71,6 +71,7 @@ Every error Muniment raises on purpose.
     - SummarizerUnavailableError  a model cannot summarise now, or answers nonsense
     - WitnessUnavailableError   a tree head could not be published
     - ArchiveUnavailableError   the archive cannot be reached
+    - TimeStampUnavailableError  an authority did not stamp a package of evidence
     - RateLimitedError          more requests than a key has
     - ServiceUnavailableError   a service did not answer its client
     - IssuerUnavailableError    the keys to check tokens by cannot be had
@@ -139,6 +140,7 @@ from muniment.errors.faults import (
     StoreClosedError,
     SummarizerUnavailableError,
     TamperedError,
+    TimeStampUnavailableError,
     UnknownEventError,
     VaultMismatchError,
     WitnessUnavailableError,
@@ -256,6 +258,7 @@ __all__ = [
     "SummarizerUnavailableError",
     "TamperedError",
     "ThinnedError",
+    "TimeStampUnavailableError",
     "Unavailable",
     "UnguardedVerbError",
     "UnknownApiKeyError",

@@ -1,12 +1,39 @@
 """From what the ledger stores to the leaves of its tree."""
 
 import hashlib
+import struct
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
+from muniment.domain.time import Instant
 from muniment.ledger.proof import Envelope, leaf_hash, packed_envelope, transaction_digest
 from muniment.ledger.records import StampedEvent, TransactionRow
 
 
+StoredRow: TypeAlias = tuple[int, int, Instant, str, int, str, str, int, bytes, bytes]
+"""
+An event as its row holds it: position, transaction, recorded time, stream, version, topic,
+subject, key, state and leaf.
+"""
+
 _EMPTY = b"an empty tag"
+
+
+def stored_row(event: StampedEvent, leaf: bytes) -> StoredRow:
+    """Return *event* and its leaf as a row."""
+    sealed = event.sealed
+    return (
+        event.position,
+        event.tx_id,
+        event.recorded_at,
+        str(sealed.originator_id),
+        sealed.originator_version,
+        sealed.topic,
+        sealed.subject_ref,
+        sealed.key_id,
+        sealed.state,
+        leaf,
+    )
 
 
 def digest_of(transaction: TransactionRow) -> bytes:
@@ -78,6 +105,39 @@ class LeafHasher:
                 ),
             )
         )
+
+    def first_altered(
+        self, rows: Sequence[StoredRow], digests: Mapping[int, bytes]
+    ) -> int | None:
+        """
+        Return where the first of *rows* stands that its leaf does not say, if one does.
+
+        As `leaf` and a comparison for each, in a third of the time.
+
+        Args:
+            rows: As they are stored.
+            digests: Of their transactions, by number.
+        """
+        ledger, recurring, sha256 = self._ledger, self._hash_of, hashlib.sha256
+        for row in rows:
+            position, tx_id, recorded_at, stream, version, topic, ref, key_id, *_ = row
+            try:
+                numbers = position, tx_id, recorded_at, version, key_id
+                hashes = (
+                    ledger,
+                    sha256(stream.encode()).digest(),
+                    recurring(topic),
+                    recurring(ref),
+                    digests.get(tx_id, b""),
+                    sha256(row[-2]).digest(),
+                )
+                is_whole = leaf_hash(packed_envelope(numbers, hashes)) == row[-1]
+            except (AttributeError, TypeError, struct.error):
+                # A database may hold anything in any column.
+                is_whole = False
+            if not is_whole:
+                return position
+        return None
 
     def _hash_of(self, text: str) -> bytes:
         known = self._recurring.get(text)

@@ -9,6 +9,7 @@ visible in the order in which they were given out, and a reader never sees a gap
 import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import cast
 
 import sqlalchemy as sa
 from eventsourcing.persistence import IntegrityError, Tracking
@@ -25,6 +26,7 @@ from muniment.ledger.database import (
     reading,
     transaction,
 )
+from muniment.ledger.leaves import StoredRow
 from muniment.ledger.merkle import TreeStore
 from muniment.ledger.prepared import rows_of_each
 from muniment.ledger.readers import ReadingConnections
@@ -191,15 +193,12 @@ class SqlRecorder(LedgerRecorder):
             )
         return [transaction_row(row) for row in rows]
 
-    def read_with_leaves(
-        self, *, after: int, limit: int
-    ) -> Sequence[tuple[StampedEvent, bytes]]:
+    def read_rows(self, *, after: int, limit: int) -> Sequence[StoredRow]:
         with self.reading() as connection:
             rows = statements.READ_WITH_LEAVES.rows(
                 connection, ledger=self.ledger, after=after, most=limit
             )
-        events = self.whole([stamped(row[:-1]) for row in rows])
-        return [(each, bytes(row[-1])) for each, row in zip(events, rows, strict=True)]
+        return cast("Sequence[StoredRow]", rows)
 
     def tree_heads(self) -> Sequence[tuple[int, str]]:
         with self.reading() as connection:

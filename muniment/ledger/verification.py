@@ -17,7 +17,9 @@ from muniment.ledger.leaves import LeafHasher, digest_of
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.merkle import WIDTH, Tree, root_of
 from muniment.ledger.proof import EMPTY_ROOT, TreeHead, node_hash
+from muniment.ledger.recorder import LedgerRecorder
 from muniment.ledger.records import StampedEvent, TransactionRow
+from muniment.ledger.sql_append import stamped
 
 
 Progress = Callable[[int, int], None]
@@ -150,7 +152,7 @@ class LedgerCheck:
         limit = _PAGE
         while True:
             try:
-                page = self._ledger.recorder.read_with_leaves(after=after, limit=limit)
+                page = with_leaves(self._ledger.recorder, after=after, limit=limit)
             except (DamagedDatabaseError, TypeError):
                 if limit == 1:
                     self._at = max(after, 0) + 1
@@ -292,6 +294,15 @@ class LedgerCheck:
         if root != self._root():
             problem = "the tiles are not the tree over the events"
             yield Finding(position=None, kind="tree", problem=problem)
+
+
+def with_leaves(
+    recorder: LedgerRecorder, *, after: int, limit: int
+) -> Sequence[tuple[StampedEvent, bytes]]:
+    """Return at most *limit* events past *after*, each with its leaf as stored."""
+    rows = recorder.read_rows(after=after, limit=limit)
+    events = recorder.whole([stamped(row[:-1]) for row in rows])
+    return [(each, bytes(row[-1])) for each, row in zip(events, rows, strict=True)]
 
 
 def unreadable(ledger: Ledger) -> Iterator[Finding]:

@@ -148,6 +148,20 @@ class Timeline(InlineProjection, DerivedStore, Protocol):
     ) -> AbstractSet[int]:
         """Return which of the positions *first* to *last* a belief held now rests on."""
 
+    def resting(self, at: Instant, *, after: str) -> Sequence[StampedEvent]:
+        """
+        Return the events that what was believed at *at* rests on, of some subjects.
+
+        As they are stored: with no payload where it left the database.
+
+        Args:
+            at: A recorded time.
+            after: Of the subjects that come next to this one.
+
+        Returns:
+            Subject by subject, all of each; empty after the last subject.
+        """
+
     def rows(self) -> Iterable[BeliefRow]:
         """Yield every rectangle, by fact, recorded start and valid start."""
 

@@ -8,7 +8,7 @@ engine has flushed. Whoever is killed between any two does the step again.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypedDict
 
 from eventsourcing.persistence import IntegrityError, Tracking
 
@@ -57,6 +57,14 @@ class Makers:
 
     embedder: Embedder | None
     lexicon: Lexicon
+
+
+class Identity(TypedDict):
+    """What makes one generation another."""
+
+    model: str
+    dimensions: int
+    lexicon: str
 
 
 class CatchUp:
@@ -271,6 +279,16 @@ class CatchUp:
 def checkpoint_name(generation: Generation) -> str:
     """Return the name under which a generation keeps how far it is."""
     return f"current/{generation.number}"
+
+
+def identity(makers: Makers) -> Identity:
+    """Return what a generation made by *makers* is known by."""
+    embedder = makers.embedder
+    return {
+        "model": embedder.name if embedder else "",
+        "dimensions": embedder.dimensions if embedder else 0,
+        "lexicon": makers.lexicon.name,
+    }
 
 
 def _nobody(_position: int) -> None:

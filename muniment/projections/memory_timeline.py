@@ -13,7 +13,7 @@ from muniment.ledger.codec import ERASED
 from muniment.ledger.mapper import SealingMapper
 from muniment.ledger.memory_recorder import MemoryRecorder
 from muniment.ledger.recorder import Append
-from muniment.ledger.records import FACT, RecordedEvent
+from muniment.ledger.records import FACT, RecordedEvent, StampedEvent
 from muniment.ledger.transaction import FactChange
 from muniment.projections.beliefs import (
     BeliefQuery,
@@ -104,6 +104,14 @@ class MemoryTimeline:
     ) -> AbstractSet[int]:
         held = (row for row in self._rows.values() if row.recorded.end == FOREVER)
         return {row.position for row in held if first <= row.position <= last}
+
+    def resting(self, at: Instant, *, after: str) -> Sequence[StampedEvent]:
+        held = [e for e in self._rows.values() if e.recorded.start <= at < e.recorded.end]
+        subject_ref = min(
+            (e.subject_ref for e in held if e.subject_ref > after), default=""
+        )
+        mine = sorted({e.position for e in held if e.subject_ref == subject_ref})
+        return [self._recorder.read(after=each - 1, limit=1)[0] for each in mine]
 
     def rows(self) -> Iterator[BeliefRow]:
         return iter([self._rows[key] for key in sorted(self._rows)])

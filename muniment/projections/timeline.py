@@ -31,7 +31,7 @@ from muniment.projections.beliefs import (
     rows_of,
     unreadable_after,
 )
-from muniment.projections.needs import needed
+from muniment.projections.needs import needed, resting
 from muniment.projections.rectangles import ROW_COLUMNS, row_of, values_of
 
 
@@ -155,6 +155,10 @@ class SqlTimeline:
     ) -> AbstractSet[int]:
         assert connection is not None, "asked within a transaction"
         return needed(connection, self._ledger, first=first, last=last)
+
+    def resting(self, at: Instant, *, after: str) -> Sequence[StampedEvent]:
+        with self._recorder.reading() as connection:
+            return resting(connection, self._ledger, at=at, after=after)
 
     def rows(self) -> Iterator[BeliefRow]:
         with self._recorder.reading() as connection:

@@ -199,7 +199,8 @@ def mutilated(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
     def copy() -> Any:  # noqa: ANN401 - JSON
         return json.loads(json.dumps(document))
 
-    for key in document:
+    # The first exports hid nobody, and did not say so.
+    for key in document.keys() - {"hidden"}:
         found = copy()
         del found[key]
         yield found
