@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from muniment.api.exporting import Export
     from muniment.api.giving import Evidence
     from muniment.api.importing import Imported
-    from muniment.archive.archiver import Archived, ArchivePlan, Archiver, Progress
+    from muniment.archive.archiver import Archiver, Progress
     from muniment.archive.package import Source
     from muniment.archive.portable import Document
-    from muniment.archive.query import Rows
+    from muniment.archive.told import Archived, ArchivePlan, Rows
 
 
 class ArchivalStore(CustodialStore):
