@@ -11,7 +11,7 @@ import msgspec
 from msgspec import structs
 
 from muniment.api.answers import FactVersion
-from muniment.api.disclosing import disclose
+from muniment.api.disclosing import Disclosed, disclose
 from muniment.api.lookup import Lookup
 from muniment.api.shapes import shaped
 from muniment.api.summary import export_page
@@ -123,6 +123,20 @@ class Exporter:
             part: Of that, what is given out.
         """
         made = disclose(self._ledger, scope, form="export", matter=matter, origin=origin)
+        document = self._document(made)
+        if part.sources:
+            document = _said_by(document, part.sources)
+        if part.third_parties is not None:
+            document = self._hiding(document, scope, part.third_parties)
+        return Export(
+            export_id=made.disclosure_id,
+            scope=scope,
+            position=document.position,
+            document=document,
+        )
+
+    def _document(self, made: Disclosed) -> Document:
+        """Return everything up to where it was said that a copy is made."""
         subject, last = made.committed.subject, made.committed.position
         stamped = self._ledger.recorder.read_subject(subject.ref, until=last)
         events = self._ledger.mapper.opened(stamped, subject)
@@ -133,15 +147,16 @@ class Exporter:
         own = [each for each in events if each.stream == SUBJECT + subject.ref]
         about = [_about(each, stored) for each in own]
         said = [each for each in events if each.session_id]
-        looks = [e for e in events if e.stream.startswith((ACCESS, GLASS))]
         others = {each.name: self._others(each, subject) for each in self._sources}
-        # As the record of who looked: nothing of it while a hold could be given away.
-        first_held = _first_held(own)
-        others["looks"] = [
-            msgspec.to_builtins(_about(each, stored))
-            for each in looks
-            if each.position < first_held
-        ]
+        others["looks"] = _looks(events, stored, _first_held(own))
+        counts = Counts(
+            facts=len(facts),
+            versions=sum(len(each.versions) for each in facts),
+            transactions=len(done),
+            about=len(about),
+            others={name: len(lines) for name, lines in others.items()},
+            conversation=len(said),
+        )
         document = Document(
             format=FORMAT,
             export_id=made.disclosure_id,
@@ -149,41 +164,21 @@ class Exporter:
             software=f"muniment {version('muniment')}",
             ledger=self._ledger.name,
             origin=self._ledger.origin,
-            scope=str(scope),
+            scope=str(subject.scope),
             subject_ref=subject.ref,
             position=last,
-            counts=Counts(
-                facts=len(facts),
-                versions=sum(len(each.versions) for each in facts),
-                transactions=len(done),
-                about=len(about),
-                others={name: len(lines) for name, lines in others.items()},
-                conversation=len(said),
-            ),
+            counts=counts,
             facts=facts,
             transactions=done,
             about=about,
             others=others,
             conversations=_conversations(said, stored),
         )
-        counted = (
-            document.counts.versions
-            + document.counts.about
-            + sum(
-                len(each.session) + len(each.turns) + len(each.summaries)
-                for each in document.conversations
-            )
-        )
+        counted = counts.versions + counts.about + document.talk_count
         expected = sum(bool(each.fact_id) for each in events) + len(own) + len(said)
         if counted != expected:
             raise IncompleteExportError("events", expected, counted)
-        if part.sources:
-            document = _said_by(document, part.sources)
-        if part.third_parties is not None:
-            document = self._hiding(document, scope, part.third_parties)
-        return Export(
-            export_id=made.disclosure_id, scope=scope, position=last, document=document
-        )
+        return document
 
     def _hiding(self, document: Document, scope: Scope, given: Sequence[str]) -> Document:
         """Return *document* with tokens for third parties."""
@@ -305,6 +300,18 @@ def _about(event: RecordedEvent, stored: dict[int, Stored]) -> About:
         tx_id=event.tx_id,
         stored=kept,
     )
+
+
+def _looks(
+    events: Sequence[RecordedEvent], stored: dict[int, Stored], first_held: int
+) -> list[dict[str, Any]]:
+    """Return who looked; nothing of it while it could give a hold away."""
+    looks = [each for each in events if each.stream.startswith((ACCESS, GLASS))]
+    return [
+        msgspec.to_builtins(_about(each, stored))
+        for each in looks
+        if each.position < first_held
+    ]
 
 
 def _said_by(document: Document, sources: Sequence[str]) -> Document:

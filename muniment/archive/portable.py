@@ -130,6 +130,14 @@ class Document(_Shape, frozen=True, kw_only=True):
     hidden: int = 0
     sources: list[str] = []
 
+    @property
+    def talk_count(self) -> int:
+        """How many events its conversations have."""
+        return sum(
+            len(each.session) + len(each.turns) + len(each.summaries)
+            for each in self.conversations
+        )
+
 
 def schema() -> dict[str, Any]:
     """Return the JSON Schema of an export."""

@@ -78,8 +78,28 @@ def evidence(
     at.answer(made)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """Which part of everything is given out."""
+
+    hide_others: Annotated[
+        bool,
+        typer.Option(
+            "--hide-others", help="Replace ids of other users and teams by tokens."
+        ),
+    ] = False
+    source: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Only facts that it said first, and conversations. May be repeated.",
+        ),
+    ] = None
+
+
 def export(
     whose: Whose,
+    part: Part,
     author: Author,
     at: Place,
     *,
@@ -94,19 +114,6 @@ def export(
     matter: Annotated[
         str, typer.Option(metavar="TEXT", help="What it is for.")
     ] = "subject access",
-    hide_others: Annotated[
-        bool,
-        typer.Option(
-            "--hide-others", help="Replace ids of other users and teams by tokens."
-        ),
-    ] = False,
-    source: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Only facts that it said first, and conversations. May be repeated.",
-        ),
-    ] = None,
 ) -> None:
     """
     Give out everything about a subject: facts, versions, sources, requests, holds.
@@ -120,8 +127,8 @@ def export(
         found = store.export(
             scope=whose.scope,
             matter=matter,
-            hide_others=hide_others,
-            sources=tuple(source or ()),
+            hide_others=part.hide_others,
+            sources=tuple(part.source or ()),
             **author.by,
         )
     if html is not None:
