@@ -5,11 +5,13 @@ An append is eight short statements under the ledger's lock. Building and wrappi
 one anew costs several times what SQLite needs to run it; see ``benchmarks/``.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql
 
 
 Row = Sequence[Any]
@@ -85,6 +87,32 @@ class Prepared:
         compiled = _Compiled(str(built), order, fixed)
         self._compiled[connection.dialect.name] = compiled
         return compiled
+
+
+class PreparedAmong:
+    """
+    One query about some texts, compiled once, not once for each number of them.
+
+    Args:
+        query: Makes it of their column; they are one parameter.
+    """
+
+    def __init__(self, query: Callable[[sa.ColumnElement[str]], sa.Select[Any]]) -> None:
+        listed = sa.func.json_each(sa.bindparam("among", type_=sa.Text))
+        array = sa.func.unnest(sa.bindparam("among", type_=postgresql.ARRAY(sa.Text)))
+        named = array.table_valued("value").render_derived()
+        self._queries = {
+            "sqlite": Prepared(query(listed.table_valued("value").c.value)),
+            "postgresql": Prepared(query(named.c.value)),
+        }
+
+    def rows(
+        self, connection: sa.Connection, among: Sequence[str], **values: object
+    ) -> Sequence[Row]:
+        """Run it and return all rows."""
+        dialect = connection.dialect.name
+        given = json.dumps(among) if dialect == "sqlite" else list(among)
+        return self._queries[dialect].rows(connection, among=given, **values)
 
 
 def rows_of_each(

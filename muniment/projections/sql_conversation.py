@@ -2,7 +2,7 @@
 
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
@@ -12,7 +12,7 @@ from muniment.ledger import tables as ledger_tables
 from muniment.ledger.bulk import insert_rows
 from muniment.ledger.codec import ERASED
 from muniment.ledger.database import scrub
-from muniment.ledger.prepared import Prepared, Row
+from muniment.ledger.prepared import Prepared, PreparedAmong, Row
 from muniment.ledger.recorder import Append
 from muniment.ledger.records import RecordedEvent, StampedEvent
 from muniment.ledger.sql_append import stamped
@@ -20,6 +20,7 @@ from muniment.ledger.sql_recorder import SqlRecorder
 from muniment.ledger.statements import EVENT_COLUMNS
 from muniment.projections import conversation_tables as tables
 from muniment.projections.conversation import (
+    USES_MAX,
     AccountRow,
     ReceiptRow,
     SaidTurn,
@@ -34,7 +35,6 @@ from muniment.projections.conversation import (
 
 
 _PAGE = 5_000
-_LIST_MAX = 500
 _NO_LIMIT = 2**31 - 1
 
 R = TypeVar("R")
@@ -111,7 +111,8 @@ class SqlConversation:
         return found
 
     def use_counts(self, fact_ids: Sequence[str], *, position: int) -> Mapping[str, int]:
-        return dict(self._of_facts(_USE_COUNTS, fact_ids, position=position))
+        found = self._of_facts(_USE_COUNTS, fact_ids, position=position)
+        return {fact_id: count for fact_id, count in found if count}
 
     def last_used(self, fact_ids: Sequence[str]) -> Mapping[str, Instant]:
         found = self._of_facts(_LAST_USED, fact_ids)
@@ -171,14 +172,10 @@ class SqlConversation:
         return [make(row) for row in rows]
 
     def _of_facts(
-        self, query: sa.Select[str, int], fact_ids: Sequence[str], **values: int
-    ) -> Iterator[tuple[str, int]]:
+        self, query: PreparedAmong, fact_ids: Sequence[str], **values: int
+    ) -> Sequence[Row]:
         with self._recorder.reading() as connection:
-            for start in range(0, len(fact_ids), _LIST_MAX):
-                some = fact_ids[start : start + _LIST_MAX]
-                named = {"ledger": self._ledger, "fact_ids": some, **values}
-                for row in connection.execute(query, named):
-                    yield row[0], row[1]
+            return query.rows(connection, fact_ids, ledger=self._ledger, **values)
 
     def _events(self) -> Iterator[StampedEvent]:
         after = 0
@@ -329,29 +326,38 @@ _RECEIPTS = Prepared(
     .order_by(_r.asked_at_us.desc(), _r.position.desc())
     .limit(_int("most"))
 )
-_USES = (
-    sa.select(_u.fact_id, _u.used_at_us)
-    .where(
-        _ours[tables.use],
-        _u.fact_id.in_(sa.bindparam("fact_ids", expanding=True)),
-        _u.used_at_us <= _int("until"),
+_USES = PreparedAmong(
+    lambda fact_ids: (
+        sa.select(_u.fact_id, _u.used_at_us)
+        .where(_ours[tables.use], _u.used_at_us <= _int("until"))
+        .where(_u.fact_id.in_(sa.select(fact_ids)))
+        .order_by(_u.used_at_us)
     )
-    .order_by(_u.used_at_us)
 )
-_USE_COUNTS = (
-    sa.select(_u.fact_id, sa.func.count())
-    .where(
-        _ours[tables.use],
-        _u.fact_id.in_(sa.bindparam("fact_ids", expanding=True)),
-        _u.position <= _int("position"),
+_LAST_USED = PreparedAmong(
+    lambda fact_ids: (
+        sa.select(_u.fact_id, sa.func.max(_u.used_at_us))
+        .where(_ours[tables.use], _u.fact_id.in_(sa.select(fact_ids)))
+        .group_by(_u.fact_id)
     )
-    .group_by(_u.fact_id)
 )
-_LAST_USED = (
-    sa.select(_u.fact_id, sa.func.max(_u.used_at_us))
-    .where(_ours[tables.use], _u.fact_id.in_(sa.bindparam("fact_ids", expanding=True)))
-    .group_by(_u.fact_id)
-)
+
+
+def _counted(fact_ids: sa.ColumnElement[str]) -> sa.Select[Any]:
+    """Return how often each was used; a fact of every day is not counted through."""
+    some = (
+        sa.select(_u.position)
+        .where(_ours[tables.use], _u.fact_id == fact_ids, _u.position <= _int("position"))
+        .limit(sa.literal_column(str(USES_MAX)))
+        .correlate(sa.inspect(fact_ids).table)
+        .subquery()
+    )
+    return sa.select(
+        fact_ids, sa.select(sa.func.count()).select_from(some).scalar_subquery()
+    )
+
+
+_USE_COUNTS = PreparedAmong(_counted)
 _END = Prepared(
     sa.update(tables.session)
     .where(_s.ledger == _text("this_ledger"), _s.session_id == _text("this_session"))

@@ -5,7 +5,6 @@ A vector tells what its text is about, so it dies with the key of its stream. It
 to ledger, fact, version and model: one copied into another row does not open.
 """
 
-import json
 import math
 import sys
 from array import array
@@ -18,7 +17,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from muniment.ledger import sealing
 from muniment.ledger.database import scrub, writing
-from muniment.ledger.prepared import Prepared, Row
+from muniment.ledger.prepared import Prepared, PreparedAmong, Row
 from muniment.ledger.sql_recorder import SqlRecorder
 from muniment.ledger.vault import Subject, Vault
 from muniment.projections.ports import Pending, Said, Vector, VersionVector
@@ -62,7 +61,7 @@ class SqlVersionVectors:
                     rows += _ONE.rows(connection, **key, fact_id=fact_id, version=version)
             else:
                 ids = sorted({fact_id for fact_id, _ in said})
-                rows += _of_facts(connection, key, ids)
+                rows += _OF_FACTS.rows(connection, ids, **key)
         wanted = set(said)
         found = [row for row in rows if (row[1], row[2]) in wanted]
         return {
@@ -180,14 +179,6 @@ class SqlVersionVectors:
             yield row, from_bytes(sealing.unseal(key, bytes(state), place=place))
 
 
-def _of_facts(
-    connection: sa.Connection, key: Mapping[str, str], fact_ids: Sequence[str]
-) -> Sequence[Row]:
-    dialect = connection.dialect.name
-    listed = json.dumps(fact_ids) if dialect == "sqlite" else fact_ids
-    return _OF_FACTS[dialect].rows(connection, **key, fact_ids=listed)
-
-
 def text_tag(subject: Subject, text: str) -> bytes:
     """Return the keyed digest by which the embedding of *text* is found again."""
     return sealing.tag(subject.tag_key, b"vector\x00" + text.encode())
@@ -256,18 +247,9 @@ _ONE = Prepared(
     )
 )
 _THEIRS = sa.select(*_ROW).where(_LEDGER, _SUBJECT, _MODEL, _EMBEDDED)
-_IDS_AS_JSON = sa.func.json_each(sa.bindparam("fact_ids", type_=sa.Text)).table_valued(
-    "value"
+_OF_FACTS = PreparedAmong(
+    lambda fact_ids: _THEIRS.where(_c.fact_id.in_(sa.select(fact_ids)))
 )
-# A list as one parameter: a statement is then compiled once, not once for each length.
-_OF_FACTS = {
-    "sqlite": Prepared(_THEIRS.where(_c.fact_id.in_(sa.select(_IDS_AS_JSON.c.value)))),
-    "postgresql": Prepared(
-        _THEIRS.where(
-            _c.fact_id == sa.any_(sa.bindparam("fact_ids", type_=postgresql.ARRAY(sa.Text)))
-        )
-    ),
-}
 _LIKE = sa.select(*_ROW).where(
     _LEDGER, _MODEL, _EMBEDDED, _c.text_tag.in_(sa.bindparam("tags", expanding=True))
 )

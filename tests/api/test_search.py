@@ -211,7 +211,7 @@ def test_an_explanation_names_each_leg_and_factor(store: MemoryStore) -> None:
     assert first.legs["keyword"].rank == first.legs["entity"].rank == 1
     assert "entity" not in second.legs
     assert first.factors["importance"] > second.factors["importance"]
-    fused = 1.0 / 21 + 0.3 / 21
+    fused = 1.0 / 11 + 0.3 / 11
     assert first.score == pytest.approx(fused * (1 + sum(first.factors.values())))
 
 
