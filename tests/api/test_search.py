@@ -322,6 +322,23 @@ def test_a_half_life_is_of_its_category() -> None:
     assert recency["taste"] > 0.09
 
 
+def test_a_conversation_calls_up_what_is_like_what_it_is_about() -> None:
+    with open_at("memory://") as store:
+        store._recall.meaning.use(MeaningOfThree())
+        store.remember_many(
+            ["writes a compiler", "Ada likes dumplings", "green tea"], user_id="u"
+        )
+
+        alone = store.search("you know Ada", user_id="u", explain=True)
+        spoken = store.search(
+            "you know Ada", user_id="u", recent_turns=["hello"], explain=True
+        )
+
+    assert not any("association" in hit.legs for hit in alone)
+    assert contents(spoken) == ["Ada likes dumplings", "green tea", "writes a compiler"]
+    assert [hit.legs["association"].rank for hit in spoken] == [1, 1, 3]
+
+
 def test_meaning_finds_what_shares_no_word() -> None:
     with open_at("memory://") as store:
         store._recall.meaning.use(MeaningOfThree())
