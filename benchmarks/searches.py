@@ -8,7 +8,8 @@ one with 1,000 facts. Another with twenty users of 100 facts, and more and more 
 ten, who are copies (see `filler`). What is timed is the whole verb, from the call to the
 facts with their contents; vectors are hashed terms, which cost next to nothing to make.
 *First* is a search of a memory that is not in this process yet, *again* one that is.
-Beside the time that passed stands the thread's own, which other work on the machine disturbs less.
+Beside the time that passed stands the thread's own, which other work on the machine
+disturbs less.
 """
 
 import argparse

@@ -12,11 +12,13 @@ from typing import Final
 
 from muniment.api import showing
 from muniment.api.answers import DiffEntry, Fact, FactVersion, MemoryDiff, Receipt
-from muniment.domain.events import FactAsserted, FactRevised
+from muniment.domain.events import FactAsserted, FactRevised, FactThinned
 from muniment.domain.fact import Belief, Beliefs
 from muniment.domain.scope import Scope
 from muniment.domain.subject import SubjectState
+from muniment.domain.thinning import is_kept, next_year_start, year_start
 from muniment.domain.time import BEGINNING, AsOf, Instant, Period
+from muniment.errors import ThinnedError
 from muniment.instants import moment
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.records import FACT, Head, RecordedEvent
@@ -28,7 +30,10 @@ from muniment.projections.beliefs import (
     LastUse,
     Timeline,
 )
+from muniment.projections.ports import VersionVectors
 
+
+_SPANS_MAX: Final = 100_000
 
 withheld: Final[ContextVar[frozenset[str]]] = ContextVar("withheld", default=frozenset())
 """Facts that whoever asks may not see, where an answer cannot be without them later."""
@@ -75,6 +80,7 @@ class Lookup:
         ledger: Where the events are.
         timeline: Where the beliefs are.
         derived: Every store an erasure has to reach, the timeline first.
+        vectors: Where the embeddings of what was said are; a thinning has to reach them.
         last_use: Who knows when facts were used otherwise than by writing; retention asks.
     """
 
@@ -82,7 +88,9 @@ class Lookup:
         self.ledger = ledger
         self.timeline = timeline
         self.derived: tuple[DerivedStore, ...] = (timeline,)
+        self.vectors: tuple[VersionVectors, ...] = ()
         self.last_use: tuple[LastUse, ...] = ()
+        self._spans: tuple[int, dict[str, Period | None]] = (-1, {})
 
     def now(self, valid_at: Instant | None = None) -> Point:
         """Return this moment, or what is known at it about *valid_at*."""
@@ -130,10 +138,57 @@ class Lookup:
         if end is not None:
             Period(start, end)
         first = self.ledger.resolve(Instant(start - 1)).position
-        present = self.ledger.present()
-        if end is None or end > present.now:
-            return first, present.head.position
-        return first, self.ledger.resolve(Instant(end - 1)).position
+        point = self.now()
+        if end is None or end > point.asked_at:
+            return first, point.position
+        return first, self.at(Instant(end - 1), None).position
+
+    def refuse_thinned(
+        self, subject: Subject, point: Point, *, fact_id: str | None = None
+    ) -> None:
+        """
+        Refuse a point of which only a part is still known.
+
+        Args:
+            subject: Whose memory.
+            point: What is asked for.
+            fact_id: The one fact that is asked for; if left out, all of the memory.
+
+        Raises:
+            ThinnedError: If what was known then was thinned.
+        """
+        thinned = self._thinned(subject)
+        for asked in (point.asked_at, point.as_of.valid_at):
+            if is_kept(asked, thinned):
+                continue
+            if fact_id is None or self._is_thinned(fact_id, asked):
+                what = str(subject.scope) if fact_id is None else f"fact {fact_id}"
+                kept = year_start(asked), next_year_start(asked)
+                raise ThinnedError(what, asked=asked, kept=kept)
+
+    def _thinned(self, subject: Subject) -> Period | None:
+        """
+        Return of when what was known of a subject was thinned.
+
+        Asked of the ledger once after each destruction of a key: until then nothing that
+        was thinned is unreadable. So this is asked after what it vouches for was read.
+        """
+        epoch, known = self._spans
+        if epoch != self.ledger.vault.known_epoch:
+            epoch, known = self._spans = self.ledger.vault.known_epoch, {}
+        if subject.ref in known:
+            return known[subject.ref]
+        thinned = self.ledger.subject_state(subject).thinned
+        if len(known) < _SPANS_MAX:
+            known[subject.ref] = thinned
+        return thinned
+
+    def _is_thinned(self, fact_id: str, asked: Instant) -> bool:
+        """Whether something of one fact went that was known or held before that time."""
+        events = self.ledger.recorder.read_stream(FACT + fact_id)
+        said = self.ledger.mapper.opened(events, None)
+        untils = (e.event.until for e in said if isinstance(e.event, FactThinned))
+        return any(asked < until for until in untils)
 
     def facts(
         self,
@@ -172,6 +227,7 @@ class Lookup:
         if any(_says_nothing(each) for each in said) and self.ledger.was_erased(subject):
             # It was erased while this was read: its keys go before its rows.
             return []
+        self.refuse_thinned(subject, point)
         return [
             (showing.fact(subject, event, each.row.valid), each.row)
             for event, each in zip(said, found, strict=True)
@@ -219,6 +275,7 @@ class Lookup:
         subject, said = opened
         if _says_nothing(said) and self.ledger.was_erased(subject):
             return None
+        self.refuse_thinned(subject, point, fact_id=fact_id)
         return showing.fact(subject, said, found.row.valid), found.row
 
     def content_in_use(self, fact_id: str, point: Point) -> str | None:

@@ -129,6 +129,7 @@ class SearchingStore(ReadingStore):
 
         Raises:
             FutureAsOfError: If *as_of* has not come.
+            ThinnedError: If what was known then was thinned.
             InvalidValueError: If nothing was recorded at *min_position* by then.
         """
         longest = self._settings.content_limit
@@ -187,6 +188,9 @@ class SearchingStore(ReadingStore):
             past=asked.past,
         )
         answer = self._recall.searcher.search(question)
+        for each in subjects:
+            # What cannot be read is left out of a search, which must not look complete.
+            self._lookup.refuse_thinned(each, point)
         if asked.is_current and self._recall.has_engine and self._settings.upkeep:
             self._recall.upkeep.start()
         return SearchHits(

@@ -26,7 +26,9 @@ from muniment.domain.events import (
     SubjectEvent,
     SubjectFrozen,
     SubjectThawed,
+    SubjectThinned,
 )
+from muniment.domain.time import Period
 from muniment.errors import HoldTakenError, UnknownHoldError
 
 
@@ -42,6 +44,7 @@ class SubjectState:
         deferred: Facts to be redacted, in the order that was asked for.
         erasure_deferred: Whether the subject is to be erased.
         erased: Whether its keys were destroyed.
+        thinned: Since when and until when its old history was thinned.
     """
 
     frozen: bool = False
@@ -50,6 +53,7 @@ class SubjectState:
     deferred: tuple[str, ...] = ()
     erasure_deferred: bool = False
     erased: bool = False
+    thinned: Period | None = None
 
     def holds_on(self, fact_id: str | None) -> tuple[str, ...]:
         """Return the ids of the holds on a fact, or, for none, on the subject at all."""
@@ -125,13 +129,13 @@ def evolve(subject: SubjectState, event: SubjectEvent) -> SubjectState:
             return replace(subject, holds=kept, released=released)
         case RedactionDeferred():
             return replace(subject, deferred=(*subject.deferred, event.fact_id))
-        case SubjectDisclosed():
-            return subject
         case ErasureDeferred():
             return replace(subject, erasure_deferred=True)
+        case SubjectThinned():
+            return replace(subject, thinned=_joined(subject.thinned, event))
         case SubjectErased():
             return SubjectState(erased=True)
-        case RequestAnswered():
+        case SubjectDisclosed() | RequestAnswered():
             return subject
         case _:
             assert_never(event)
@@ -140,6 +144,13 @@ def evolve(subject: SubjectState, event: SubjectEvent) -> SubjectState:
 def fold(events: Iterable[SubjectEvent]) -> SubjectState:
     """Return the subject that *events*, oldest first, add up to."""
     return reduce(evolve, events, SubjectState())
+
+
+def _joined(before: Period | None, event: SubjectThinned) -> Period | None:
+    # An import may say what no ledger of ours does: this stays total.
+    starts = [event.since, *([before.start] if before else [])]
+    ends = [event.until, *([before.end] if before else [])]
+    return Period(min(starts), max(ends)) if min(starts) < max(ends) else None
 
 
 def _place(command: PlaceHold, subject: SubjectState) -> tuple[SubjectEvent, ...]:

@@ -9,7 +9,7 @@ backup is purged before it opens.
 
 import json
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -91,18 +91,17 @@ class Destructions:
 
     def destroy_keys(self, destruction: Destruction) -> None:
         """Destroy the keys, for every process from then on, and count them."""
-        keys = tables.stream_key.c
-        ours = (keys.ledger == self._ledger) & (keys.subject_ref == destruction.subject_ref)
         with self._writing() as connection:
-            if destruction.stream:
-                ours &= keys.key_id == destruction.key_id
-            else:
+            if not destruction.stream:
                 _destroy_subject(connection, self._ledger, destruction.subject_ref)
-            gone = connection.execute(sa.delete(tables.stream_key).where(ours)).rowcount
+            gone = sum(
+                int(connection.execute(sa.delete(table).where(ours)).rowcount)
+                for table, ours in self._keys(destruction)
+            )
             connection.execute(
                 sa.update(tables.vault).values(epoch=tables.vault.c.epoch + 1)
             )
-            self._count(connection, destruction, "vault", int(gone))
+            self._count(connection, destruction, "vault", gone)
             self._move(connection, destruction, Step.KEYS)
         self.on_destroyed()
 
@@ -123,7 +122,20 @@ class Destructions:
 
     def all(self) -> Sequence[Destruction]:
         """Return every destruction there is, finished or not."""
-        query = sa.select(_table).where(_table.c.ledger == self._ledger)
+        return self._found(_table.c.ledger == self._ledger)
+
+    def unfinished(self) -> Sequence[Destruction]:
+        """Return those that are not done."""
+        done = Step.DONE.value
+        return self._found((_table.c.ledger == self._ledger) & (_table.c.step != done))
+
+    def of_subject(self, subject_ref: str) -> Destruction | None:
+        """Return the destruction of all keys of a subject, if there is one."""
+        ours = (_table.c.ledger == self._ledger) & (_table.c.subject_ref == subject_ref)
+        return next(iter(self._found(ours & (_table.c.stream == ""))), None)
+
+    def _found(self, where: sa.ColumnElement[bool]) -> Sequence[Destruction]:
+        query = sa.select(_table).where(where)
         with reading(self._engine) as connection:
             rows = connection.execute(query.order_by(_table.c.position)).mappings().all()
         return [
@@ -138,17 +150,29 @@ class Destructions:
 
     def remaining(self, destruction: Destruction) -> int:
         """Return how many of its keys the vault still holds."""
-        keys = tables.stream_key.c
-        ours = (keys.ledger == self._ledger) & (keys.subject_ref == destruction.subject_ref)
-        if destruction.stream:
-            ours &= keys.key_id == destruction.key_id
-        count = sa.select(sa.func.count()).select_from(tables.stream_key).where(ours)
         with reading(self._engine) as connection:
-            return int(connection.execute(count).scalar_one())
+            return sum(
+                int(connection.execute(_count_of(table, ours)).scalar_one())
+                for table, ours in self._keys(destruction)
+            )
 
     def scrub(self) -> bool:
         """Overwrite what was deleted; whether no trace is left in files of the vault."""
-        return scrub(self._engine, ("stream_key", "subject_key"))
+        return scrub(self._engine, ("stream_key", "payload_key", "subject_key"))
+
+    def _keys(
+        self, destruction: Destruction
+    ) -> Iterator[tuple[sa.Table, sa.ColumnElement[bool]]]:
+        """Yield where its keys are: of streams, and of payloads that outlived them."""
+        for table in (tables.stream_key, tables.payload_key):
+            ours = (table.c.ledger == self._ledger) & (
+                table.c.subject_ref == destruction.subject_ref
+            )
+            if destruction.stream and table is tables.stream_key:
+                ours &= table.c.key_id == destruction.key_id
+            elif destruction.stream:
+                ours &= table.c.stream == destruction.stream
+            yield table, ours
 
     def _writing(self) -> AbstractContextManager[sa.Connection]:
         return writing(self._engine, lock_timeout=self._lock_timeout)
@@ -203,9 +227,14 @@ _table = tables.destruction
 
 def _destroy_subject(connection: sa.Connection, ledger: str, subject_ref: str) -> None:
     """Delete the key of a subject, and with it the way from its id to its name inside."""
-    subject = tables.subject_key.c
-    ours = (subject.ledger == ledger) & (subject.subject_ref == subject_ref)
-    connection.execute(sa.delete(tables.subject_key).where(ours))
+    # What was thinned of it before has not to be said again: nothing of it is left.
+    for table in (tables.subject_key, tables.thinning):
+        ours = (table.c.ledger == ledger) & (table.c.subject_ref == subject_ref)
+        connection.execute(sa.delete(table).where(ours))
+
+
+def _count_of(table: sa.Table, where: sa.ColumnElement[bool]) -> sa.Select[Any]:
+    return sa.select(sa.func.count()).select_from(table).where(where)
 
 
 def _values(destruction: Destruction) -> dict[str, object]:

@@ -38,9 +38,20 @@ def unseal(key: bytes, sealed: bytes, *, place: bytes, shown: str) -> bytes:
     """
     if not sealed:
         raise BrokenSealError(shown)
+    return unseal_alone(own_key(key, sealed, place=place), sealed, place=place, shown=shown)
+
+
+def unseal_alone(own: bytes, sealed: bytes, *, place: bytes, shown: str) -> bytes:
+    """
+    Return what `seal` was given, by the key of this payload alone.
+
+    Raises:
+        BrokenSealError: If key, place or bytes are not the ones it was sealed with.
+    """
+    if not sealed:
+        raise BrokenSealError(shown)
     dictionary, rest = sealed[0], sealed[1:]
     bound = _bound(place, dictionary)
-    own = _own_key(key, bound, rest[:_NONCE_BYTES])
     small = sealing.unseal(own, rest, place=bound, shown=shown)
     return compression.decompressed(dictionary, small, place=shown)
 
@@ -55,6 +66,11 @@ def packed(header: bytes, sealed: bytes) -> bytes:
     return _FORMAT + len(header).to_bytes(_LENGTH_BYTES, "big") + header + sealed
 
 
+def is_of_first_format(state: bytes) -> bool:
+    """Whether a stored event has no key of its own, but for that of its stream."""
+    return state[:1] != _FORMAT
+
+
 def unpacked(state: bytes, *, place: str) -> tuple[bytes, bytes, bool]:
     """
     Return header and sealed part of a stored event; and if it is of the first format.
@@ -62,7 +78,7 @@ def unpacked(state: bytes, *, place: str) -> tuple[bytes, bytes, bool]:
     Raises:
         BrokenSealError: If *state* is of no format there is.
     """
-    if state[:1] != _FORMAT:
+    if is_of_first_format(state):
         return *sealing.unpacked(state, place=place), True
     start = len(_FORMAT) + _LENGTH_BYTES
     length = int.from_bytes(state[len(_FORMAT) : start], "big")

@@ -128,7 +128,7 @@ class CatchUp:
         vectors = self._embed(batch.statements)
         self._forget(batch)
         self._apply(batch.touched, batch.prefix, batch.statements, vectors)
-        if batch.erased or batch.redacted:
+        if batch.is_less:
             self.facts.scrub()
         self.facts.flush()
         self._move(batch)
@@ -186,7 +186,10 @@ class CatchUp:
     ) -> None:
         """Hold what is believed of the *touched* facts at the end of *prefix*."""
         rows = self._sources.timeline.of_facts(list(touched))
-        standing = [row for row in rows if prefix.recorded_at in row.recorded]
+        # What has no digest is not to be read any more, whether its key is gone yet or not.
+        standing = [
+            row for row in rows if prefix.recorded_at in row.recorded and row.content_tag
+        ]
         said = {each.said: each for each in statements}
         before = list(self._said_before(standing, said))
         if before and self._embedding is not None:

@@ -205,7 +205,7 @@ def fresh_rows(
     sessions: dict[str, SessionRow] = {}
     for stamped in events:
         sealed = stamped.sealed
-        if sealed.topic not in _TOPICS or sealed.subject_ref in erased:
+        if sealed.topic not in TOPICS or sealed.subject_ref in erased:
             continue
         event = _unopened(stamped)
         if isinstance(event.event, SessionEnded):
@@ -239,9 +239,10 @@ NO_END = Period(Instant(-(2**63)), FOREVER)
 USES_MAX: Final = 100
 """What is used more often than that ranks no higher, and would take long to count."""
 
-_TOPICS = frozenset(
+TOPICS: Final = frozenset(
     codec.topic_of(kind) for kind in (SessionStarted, SessionEnded, TurnAdded, ReceiptLeft)
 )
+"""The topics of the events that rows come from."""
 
 
 def _receipt(event: RecordedEvent, left: ReceiptLeft) -> ReceiptRow:

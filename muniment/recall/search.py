@@ -8,7 +8,7 @@ from typing import Final
 from muniment.domain.events import Status
 from muniment.domain.time import BEGINNING, Instant
 from muniment.ledger.vault import Subject
-from muniment.projections.ports import UseCounts
+from muniment.projections.uses import UseCounts
 from muniment.recall import legs, ranking
 from muniment.recall.documents import Document, Documents
 from muniment.recall.meaning import Meaning, Nearness, likeness

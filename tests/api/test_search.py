@@ -11,6 +11,7 @@ from muniment.errors import (
     InvalidScopeError,
     InvalidTimeError,
     InvalidValueError,
+    MunimentError,
     UnknownFieldError,
 )
 from tests.searching import (
@@ -260,37 +261,37 @@ def test_recent_turns_widen_a_question(store: MemoryStore) -> None:
     assert contents(widened) == ["The cello is in the attic"]
 
 
-@pytest.mark.parametrize(
-    ("fields", "error"),
-    [
-        ({"user_id": None}, InvalidScopeError),
-        ({"user_id": "u", "scope": Scope.org()}, InvalidScopeError),
-        ({"user_id": None, "scopes": ["users:u"]}, InvalidScopeError),
-        ({"user_id": None, "scopes": []}, InvalidScopeError),
-        ({"scopes": "user:u"}, InvalidValueError),
-        ({"scopes": [f"user:{number}" for number in range(101)]}, InvalidValueError),
-        ({"limit": 0}, InvalidValueError),
-        ({"limit": 1_001}, InvalidValueError),
-        ({"limit": True}, InvalidValueError),
-        ({"status": "unknown"}, InvalidValueError),
-        ({"status": []}, InvalidValueError),
-        ({"category": []}, InvalidValueError),
-        ({"category": "a\nb"}, InvalidValueError),
-        ({"min_confidence": 1.5}, InvalidValueError),
-        ({"min_confidence": float("nan")}, InvalidValueError),
-        ({"since": "2026-01-01T00:00:00"}, InvalidTimeError),
-        ({"as_of": "2030-01-01T00:00:00Z"}, FutureAsOfError),
-        ({"recent_turns": "one text"}, InvalidValueError),
-        ({"recent_turns": ["x"] * 21}, InvalidValueError),
-        ({"explain": 1}, InvalidValueError),
-        ({"categroy": "food"}, UnknownFieldError),
-    ],
+MISTYPED: tuple[tuple[dict[str, object], type[MunimentError]], ...] = (
+    ({"user_id": None}, InvalidScopeError),
+    ({"user_id": "u", "scope": Scope.org()}, InvalidScopeError),
+    ({"user_id": None, "scopes": ["users:u"]}, InvalidScopeError),
+    ({"user_id": None, "scopes": []}, InvalidScopeError),
+    ({"scopes": "user:u"}, InvalidValueError),
+    ({"scopes": [f"user:{number}" for number in range(101)]}, InvalidValueError),
+    ({"limit": 0}, InvalidValueError),
+    ({"limit": 1_001}, InvalidValueError),
+    ({"limit": True}, InvalidValueError),
+    ({"status": "unknown"}, InvalidValueError),
+    ({"status": []}, InvalidValueError),
+    ({"category": []}, InvalidValueError),
+    ({"category": "a\nb"}, InvalidValueError),
+    ({"min_confidence": 1.5}, InvalidValueError),
+    ({"min_confidence": float("nan")}, InvalidValueError),
+    ({"since": "2026-01-01T00:00:00"}, InvalidTimeError),
+    ({"as_of": "2030-01-01T00:00:00Z"}, FutureAsOfError),
+    ({"recent_turns": "one text"}, InvalidValueError),
+    ({"recent_turns": ["x"] * 21}, InvalidValueError),
+    ({"explain": 1}, InvalidValueError),
+    ({"categroy": "food"}, UnknownFieldError),
 )
+
+
 def test_a_mistyped_field_is_an_error_and_never_a_wider_answer(
-    store: MemoryStore, fields: dict[str, object], error: type[Exception]
+    store: MemoryStore, subtests: pytest.Subtests
 ) -> None:
-    with pytest.raises(error):
-        store.search("tea", **{"user_id": "u", **fields})  # type: ignore[arg-type]
+    for fields, error in MISTYPED:
+        with subtests.test(repr(fields)[:80]), pytest.raises(error):
+            store.search("tea", **{"user_id": "u", **fields})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("query", ["", "  \n ", "x" * 70_000, "\ud800"])
