@@ -320,7 +320,7 @@ OPERATIONS: Final = (
         taken={"fact_id": Text, "hold_id": Text},
     ),
     _write("release_hold", "/holds/release", needed={**_OF, "hold_id": Text}),
-    _write("freeze", "/freezes", needed=_OF),
+    _write("freeze", "/freezes", needed=_OF, taken={"hide": bool}),
     _write("thaw", "/thaws", needed=_OF),
     _read(
         "access_log",

@@ -74,8 +74,10 @@ _KINDS: dict[type[Event], str] = {
     receipt.ConfigurationRecorded: "configuration.recorded",
 }
 _FIELDS = {kind: tuple(each.name for each in fields(kind)) for kind in _KINDS}
-_SCHEMAS: dict[str, int] = dict.fromkeys(_KINDS.values(), 1)
-_UPCASTERS: dict[tuple[str, int], Callable[[Fields], Fields]] = {}
+_SCHEMAS: dict[str, int] = {**dict.fromkeys(_KINDS.values(), 1), "subject.frozen": 2}
+_UPCASTERS: dict[tuple[str, int], Callable[[Fields], Fields]] = {
+    ("subject.frozen", 1): lambda header: {**header, "hides": False},
+}
 """By kind and schema: the header of the next schema from the header of this one."""
 
 SEALED = frozenset(

@@ -1,7 +1,7 @@
 """
 The deletion policy, docs/concepts/forgetting.md, line by line: each line its test.
 
-The lines on thinning are in `test_thinning_policy`, and that none is without a test.
+The lines on thinning are in `test_more_policy`, and that none is without a test.
 """
 
 import shutil
@@ -73,6 +73,7 @@ def test_f1_what_ended_held_until_then(store: MemoryStore) -> None:
     assert known(store, fact.recorded_at) == ["a"]
 
 
+# C15: what was rectified is not current, and those who may look into history see it.
 def test_f2_a_corrected_value_is_not_current_and_is_in_history(store: MemoryStore) -> None:
     fact = store.remember("a", user_id="u")
     store.correct(fact.fact_id, content="b")

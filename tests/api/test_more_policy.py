@@ -1,4 +1,4 @@
-"""The lines on thinning of the deletion policy; and no line of it is without a test."""
+"""Later lines of the deletion policy; and no line of it is without a test."""
 
 import re
 import sys
@@ -10,7 +10,7 @@ import pytest
 
 from muniment import Cause, Fact, MemoryStore, RetentionRule
 from muniment.domain.policy import YEAR_US
-from muniment.errors import ThinnedError
+from muniment.errors import FactNotCurrentError, SubjectFrozenError, ThinnedError
 from tests.api import test_forgetting_policy
 from tests.api.test_forgetting_policy import CANARY, Hands, known, said
 
@@ -139,6 +139,23 @@ def test_f33_core_facts_and_frozen_memories_are_not_thinned(
 
     assert len(due) == 1
     assert store.plan_retention([OLD]) == ()
+
+
+# C16: a pause, or consent withdrawn, stops writes and reads at once.
+def test_f34_a_paused_memory_is_neither_used_nor_written_to(store: MemoryStore) -> None:
+    fact = store.remember("a", user_id="u")
+    store.freeze(user_id="u", hide=True, reason="consent withdrawn")
+
+    assert store.get_all(user_id="u").items == ()
+    assert list(store.search("a", user_id="u")) == []
+    assert "a" not in store.build_context("a", user_id="u").text.split()
+    with pytest.raises(FactNotCurrentError, match="hidden"):
+        store.get(fact.fact_id)
+    with pytest.raises(SubjectFrozenError):
+        store.remember("b", user_id="u")
+    assert (known(store, fact.recorded_at), said(store, fact.fact_id)) == (["a"], ["a"])
+    store.thaw(user_id="u")
+    assert store.get(fact.fact_id).content == "a"
 
 
 def test_every_line_of_the_policy_has_its_test_and_no_test_is_without() -> None:
