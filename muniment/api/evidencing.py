@@ -86,8 +86,8 @@ class EvidenceMaker:
 
     def make(self, origin: Origin) -> bytes:
         """Record that it is made, then return the zip file."""
-        self._refuse()
         asked = self._asked
+        self._check()
         made = disclose(
             self._ledger, asked.scope, form="evidence", matter=asked.matter, origin=origin
         )
@@ -127,8 +127,8 @@ class EvidenceMaker:
         files["summary.html"] = summary_page(fields, files, states)
         return package.signed_package(files, fields, attestor, stamp=self._stamp)
 
-    def _refuse(self) -> None:
-        """Refuse what cannot be given, before anything is written."""
+    def _check(self) -> None:
+        """Refuse what cannot be made before anything is written."""
         asked = self._asked
         if asked.start is not None or asked.end is not None:
             self._lookup.span(asked.start or Instant(0), asked.end)

@@ -102,15 +102,14 @@ def by_import_over_it(held: Held) -> None:
 
 
 def by_http(held: Held) -> None:
-    why = {"reason": "asked by the person"}
-    rules = [{"thin_older_than_us": YEAR_US}, {"older_than_us": 1}]
+    why = "asked by the person"
     with (
         served(held.store) as url,
         client_of(held.store, url, OFFICER) as client,
     ):
-        client.forget(held.fact_id, mode="redact", **why)
-        client.erase(user_id=USER, **why)
-        client.retain(rules=rules, **why)
+        client.forget(held.fact_id, mode="redact", reason=why)
+        client.erase(user_id=USER, reason=why)
+        client.retain(ALL_RULES, reason=why)
 
 
 def by_command(held: Held) -> None:
