@@ -1,15 +1,17 @@
 """Thinning reaches every place: the vault, the archive, vectors, older backups."""
 
+import re
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 
-from muniment.errors import ThinnedError, UnknownFactError
+from muniment import FactHistory, MemoryStore
+from muniment.errors import InvalidValueError, ThinnedError, UnknownFactError
 from muniment.ledger.destruction import Step
-from tests.forgetting.lived import BETWEEN, GONE, KEPT, USER, at, lived, us
-from tests.forgetting.traces import Backup, traces, wrapped_keys
-from tests.stores import Backend, SettableClock
+from tests.forgetting.lived import BETWEEN, GONE, KEPT, USER, Lived, at, lived, us
+from tests.forgetting.traces import Backup, said, traces, wrapped_keys
+from tests.stores import MEMORY, Backend, SettableClock
 
 
 def test_keys_of_what_was_kept_go_with_a_redaction_and_with_an_erasure(
@@ -87,6 +89,28 @@ def test_a_backup_from_before_the_fact_opens(durable: Backend, tmp_path: Path) -
         assert store.verify()
 
 
+def test_what_was_thinned_is_moved_as_it_is(durable: Backend, tmp_path: Path) -> None:
+    memory = lived(durable)
+    other = Backend(MEMORY, "memory://", tmp_path / "other")
+    with memory.store as store, other.open(clock=memory.clock) as moved:
+        memory.thin()
+        exported = store.export(user_id=USER)
+        before = [(e.kind, e.content, e.thinned) for e in _history(store, memory)]
+        forged = re.sub(r"\[\s+1,\s+1\s+\]", "[1, 1000000000000]", exported.json())
+
+        assert forged != exported.json()
+        with pytest.raises(InvalidValueError):
+            moved.import_export(forged)
+        moved.import_export(exported.document)
+
+        after = [(e.kind, e.content, e.thinned) for e in _history(moved, memory)]
+        assert after == before
+        assert said(moved, user_id=USER) == said(store, user_id=USER)
+        assert moved.verify()
+        with pytest.raises(ThinnedError):
+            moved.rollback_fact(memory.fact_id, to_version=1)
+
+
 # C3: what nobody can read is accepted only where an event says so.
 def test_verify_finds_a_key_that_is_gone_without_an_event(durable: Backend) -> None:
     memory = lived(durable)
@@ -162,6 +186,10 @@ def test_a_thinning_that_was_announced_and_never_said_is_withdrawn(
 
         assert receipt.fact_ids == (memory.fact_id,)
         assert [each.step for each in thinnings.all()] == [Step.DONE]
+
+
+def _history(store: MemoryStore, memory: Lived) -> FactHistory:
+    return store.get_fact_history(memory.fact_id)
 
 
 def _count(backend: Backend, table: str, *, vault: bool = True) -> int:
