@@ -176,7 +176,8 @@ class SqlConversation:
         self, query: Mapping[str, Prepared], fact_ids: Sequence[str], **values: int
     ) -> Sequence[Row]:
         with self._recorder.reading() as connection:
-            return rows_among(connection, query, fact_ids, ledger=self._ledger, **values)
+            wanted = list(fact_ids)  # the driver takes a tuple for a row
+            return rows_among(connection, query, wanted, ledger=self._ledger, **values)
 
     def _events(self) -> Iterator[StampedEvent]:
         """Yield the events that rows come from."""
