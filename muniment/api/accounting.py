@@ -23,7 +23,7 @@ from muniment.domain.receipt import (
 )
 from muniment.domain.scope import Scope
 from muniment.domain.text import Json
-from muniment.domain.time import FOREVER, Instant, Period
+from muniment.domain.time import FOREVER, Period
 from muniment.errors import InvalidValueError
 from muniment.instants import Time, moment, to_instant
 from muniment.ledger import codec, tally
@@ -112,6 +112,8 @@ class ReceivingStore(ConversingStore):
         )
         if limit is not None:
             inputs.count("limit", limit, least=1, most=RECEIPTS_MAX)
+        self._receipts.flush()
+        self._lookup.now()
         return self.receipts_of(whose, asked, limit=limit)
 
     @verb
@@ -125,8 +127,11 @@ class ReceivingStore(ConversingStore):
         """
         inputs.name("fact_id", fact_id)
         self._receipts.flush()
-        until = FOREVER if as_of is None else to_instant(as_of)
-        found = self._conversation.uses([fact_id], Instant(until))
+        if as_of is None:
+            until, _ = FOREVER, self._lookup.now()
+        else:
+            until = self._lookup.at(to_instant(as_of), None).asked_at
+        found = self._conversation.uses([fact_id], until)
         return tuple(moment(each) for each in found.get(fact_id, ()))
 
     def count_lost_receipts(self) -> int:
@@ -139,6 +144,9 @@ class ReceivingStore(ConversingStore):
 
     def flush_receipts(self) -> None:
         """Return once every receipt so far is durable; they become so by themselves."""
+        self._receipts.flush()
+
+    def _settle(self) -> None:
         self._receipts.flush()
 
     def receipts_of(

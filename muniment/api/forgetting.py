@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 import msgspec
 
@@ -13,6 +14,7 @@ from muniment.api.certificates import (
     StoreReport,
 )
 from muniment.api.certifying import certified, kept_certificate
+from muniment.api.copies import Copies, Copy
 from muniment.api.lookup import Lookup
 from muniment.api.transacting import receipt
 from muniment.domain import subject as subjects
@@ -43,6 +45,10 @@ from muniment.ledger.transaction import Request, Transaction
 from muniment.projections.beliefs import DerivedStore
 
 
+SHARED: Final = "shared"
+"""What an erasure calls the copies of facts in memories they were shared with."""
+
+
 class Forgetter:
     """
     Makes content unreadable, keys first, then every derived copy, step by step.
@@ -55,6 +61,7 @@ class Forgetter:
         self._lookup = lookup
         self._ledger = lookup.ledger
         self._destructions = lookup.ledger.vault.destructions
+        self._copies = Copies(lookup.ledger)
 
     def redact(
         self, fact_id: str, origin: Origin, *, expected_version: int | None
@@ -78,6 +85,8 @@ class Forgetter:
         )
         self.resume()
         kinds = {type(each.event) for each in committed.events}
+        if RedactionDeferred in kinds:
+            self._copies.set_aside(self._copies.of_fact(fact_id))
         return replace(receipt(committed), deferred=RedactionDeferred in kinds)
 
     def erase(self, scope: Scope, origin: Origin) -> ErasureCertificate:
@@ -98,7 +107,10 @@ class Forgetter:
         ref = committed.subject.ref
         self.resume()
         certificate = self.certificate(ref)
-        return certificate or ErasureCertificate(
+        if certificate is not None:
+            return certificate
+        self._copies.set_aside(self._copies.of_subject(ref))
+        return ErasureCertificate(
             status=ErasureStatus.DEFERRED, subject_ref=ref, position=committed.position
         )
 
@@ -112,10 +124,11 @@ class Forgetter:
         state = self._ledger.subject_state(subject)
         derived = {e.name: e.remaining(subject.ref) for e in self._lookup.derived}
         keys = self._destructions.remaining(_of(subject.ref, position=0))
+        copies = self._copies.readable(self._copies.of_subject(subject.ref))
         return ErasurePlan(
             facts=sum(each.startswith(FACT) for each in streams),
             events=len(events),
-            rows={**derived, "vault": keys},
+            rows={**derived, **({SHARED: len(copies)} if copies else {}), "vault": keys},
             holds=state.holds_on(None),
         )
 
@@ -179,7 +192,9 @@ class Forgetter:
         """
         with self._destructions.turn:
             some = self._destructions
-            for destruction in some.all() if every else some.unfinished():
+            found = some.all() if every else some.unfinished()
+            # Copies before what they are copies of, which is done once they are gone.
+            for destruction in sorted(found, key=_is_of_subject):
                 if destruction.step is Step.DONE and self._is_said(destruction):
                     continue
                 if self._confirmed(destruction):
@@ -295,12 +310,30 @@ class Forgetter:
         if not destruction.stream:
             for store in self._lookup.derived:
                 self._purge(store, destruction)
+        self._redact_copies(destruction)
         self._destructions.move(destruction, Step.PURGED)
         stores = self._verified(destruction, self._destructions.counts(destruction))
         done = all(each.verified and not each.remaining for each in stores)
         step = Step.DONE if done else Step.PURGED
         text = "" if destruction.stream else self._certified(destruction, stores)
         self._destructions.move(destruction, step, certificate=text)
+
+    def _copies_of(self, destruction: Destruction) -> list[Copy]:
+        if destruction.stream:
+            return self._copies.of_fact(destruction.stream.removeprefix(FACT))
+        return self._copies.of_subject(destruction.subject_ref)
+
+    def _redact_copies(self, destruction: Destruction) -> None:
+        """Make unreadable what others were given of it; where a hold binds that, later."""
+        copies = self._copies.readable(self._copies_of(destruction))
+        if not copies:
+            return
+        self._destructions.count(destruction, SHARED, len(copies))
+        self._copies.redact(copies, by=self._redact)
+        streams = {FACT + each.fact_id for each in copies}
+        for announced in self._destructions.unfinished():
+            if announced.stream in streams and self._confirmed(announced):
+                self._carry_out(announced)
 
     def _purge(self, store: DerivedStore, destruction: Destruction) -> None:
         """Remove a subject from one store, counted before: another may do it, too."""
@@ -318,8 +351,9 @@ class Forgetter:
             remaining=self._destructions.remaining(destruction),
             verified=self._destructions.scrub(),
         )
+        shared = self._report_of_copies(destruction, counts.get(SHARED, 0))
         if destruction.stream:
-            return (vault,)
+            return vault, *shared
         derived = (
             StoreReport(
                 store=store.name,
@@ -329,7 +363,19 @@ class Forgetter:
             )
             for store in self._lookup.derived
         )
-        return vault, *derived
+        return vault, *derived, *shared
+
+    def _report_of_copies(
+        self, destruction: Destruction, found: int
+    ) -> tuple[StoreReport, ...]:
+        """Return what is left of copies, if there ever were any."""
+        copies = self._copies_of(destruction)
+        if not copies:
+            return ()
+        left = len(self._copies.readable(copies))
+        return (
+            StoreReport(store=SHARED, removed=found - left, remaining=left, verified=True),
+        )
 
     def _certified(self, destruction: Destruction, stores: Sequence[StoreReport]) -> str:
         """Return what is kept of the certificate."""
@@ -339,6 +385,10 @@ class Forgetter:
     def _position(self, destruction: Destruction) -> int:
         found = self._destructions.of_subject(destruction.subject_ref)
         return found.position if found else destruction.position
+
+
+def _is_of_subject(destruction: Destruction) -> bool:
+    return not destruction.stream
 
 
 def _of(subject_ref: str, *, position: int) -> Destruction:

@@ -138,10 +138,10 @@ class Lookup:
         if end is not None:
             Period(start, end)
         first = self.ledger.resolve(Instant(start - 1)).position
-        present = self.ledger.present()
-        if end is None or end > present.now:
-            return first, present.head.position
-        return first, self.ledger.resolve(Instant(end - 1)).position
+        point = self.now()
+        if end is None or end > point.asked_at:
+            return first, point.position
+        return first, self.at(Instant(end - 1), None).position
 
     def refuse_thinned(
         self, subject: Subject, point: Point, *, fact_id: str | None = None

@@ -188,10 +188,11 @@ class SummarizingStore(ReplayingStore):
         Raises:
             UnknownSessionError: If there is none, or its subject was erased.
         """
-        position = None
-        if as_of is not None:
-            position = self._lookup.at(to_instant(as_of), None).position
-        used = self._used(session_id, position)
+        if as_of is None:
+            point = self._lookup.now()
+        else:
+            point = self._lookup.at(to_instant(as_of), None)
+        used = self._used(session_id, None if as_of is None else point.position)
         ordered = sorted(used.values(), key=lambda each: (each.level, each.first_turn))
         return tuple(ordered)
 

@@ -6,7 +6,6 @@ removes them and goes on where the last row ends.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 
@@ -17,6 +16,7 @@ from muniment.archive.checking import check_segment, row_of
 from muniment.archive.gathering import Stretch
 from muniment.archive.segment import File, Manifest, Snapshot
 from muniment.archive.shelf import Shelf, read
+from muniment.archive.told import Archived, ArchivePlan
 from muniment.domain.time import BEGINNING, Instant
 from muniment.errors import ArchiveAheadError, TamperedError
 from muniment.instants import moment, to_instant
@@ -39,47 +39,6 @@ EVENTS_OF_SEGMENT = 500_000
 _PAGE = 5_000
 _EVENTS, _TRANSACTIONS, _MANIFESTS = "events", "transactions", "manifests"
 _FOLDERS = _EVENTS, _TRANSACTIONS, snapshots.FOLDER, _MANIFESTS
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArchivePlan:
-    """
-    What an archive run would write.
-
-    Attributes:
-        first_position: Of the first event; one past *last_position* when there is none.
-        last_position: Of the last event.
-        archived: How many events are in the archive already.
-        months: The months of recorded time it reaches, such as ``2026-11``.
-    """
-
-    first_position: int
-    last_position: int
-    archived: int
-    months: tuple[str, ...]
-
-    @property
-    def events(self) -> int:
-        """How many events it would write."""
-        return self.last_position - self.first_position + 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Archived:
-    """
-    What an archive run wrote.
-
-    Attributes:
-        segments: How many segments.
-        events: How many events.
-        byte_count: How large their files are, all together.
-        last_position: Of the last event that is in the archive now.
-    """
-
-    segments: int
-    events: int
-    byte_count: int
-    last_position: int
 
 
 class Archiver:

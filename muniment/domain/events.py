@@ -13,7 +13,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from muniment.domain.access_events import AccessEvent, ApiKeyEvent, ProposalEvent
+from muniment.domain.access_events import (
+    AccessEvent,
+    ApiKeyEvent,
+    FactShared,
+    ProposalEvent,
+)
 from muniment.domain.receipt import AccountEvent
 from muniment.domain.session import TalkEvent
 from muniment.domain.text import Json
@@ -322,6 +327,7 @@ Event = (
     | AccessEvent
     | ApiKeyEvent
     | ProposalEvent
+    | FactShared
     | TalkEvent
     | AccountEvent
 )

@@ -37,6 +37,7 @@ Every error Muniment raises on purpose.
     - UnknownGlassError         no emergency access that waits for a review
   + Conflict                    the world moved: read again, then decide again
     - VersionConflictError
+      . ChangeContestedError    ... of a shared fact: the change is kept
     - IdempotencyConflictError  the key was used for another request
     - ForgottenRequestError     ... for a memory that was erased since
     - HoldTakenError            a hold of that name was placed before
@@ -177,6 +178,7 @@ from muniment.errors.missing import (
 )
 from muniment.errors.refused import (
     ArchiveAheadError,
+    ChangeContestedError,
     ForgottenRequestError,
     HoldTakenError,
     IdempotencyConflictError,
@@ -196,6 +198,7 @@ __all__ = [
     "ArchiveAheadError",
     "ArchiveUnavailableError",
     "BrokenSealError",
+    "ChangeContestedError",
     "CommitUncertainError",
     "ConfigurationError",
     "Conflict",

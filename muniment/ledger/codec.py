@@ -63,6 +63,7 @@ _KINDS: dict[type[Event], str] = {
     access_events.ProposalApproved: "proposal.approved",
     access_events.ProposalRejected: "proposal.rejected",
     access_events.ProposalCarriedOut: "proposal.carried_out",
+    access_events.FactShared: "share.made",
     events.RequestAnswered: "subject.request_answered",
     session.SessionStarted: "session.started",
     session.SessionEnded: "session.ended",

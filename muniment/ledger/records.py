@@ -34,7 +34,11 @@ ACCESS = "access-"
 GLASS = "glass-"
 API_KEY = "api_key-"
 PROPOSAL = "proposal-"
-"""Streams of one access, of the emergencies of one person, of one key, of one proposal."""
+SHARE = "share-"
+"""
+Streams of one access, of the emergencies of one person, of one key, of one proposal, of
+one copy of a fact, which it is named after.
+"""
 
 
 class DraftEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -11,12 +11,13 @@ from muniment.domain.time import FOREVER, Instant, Period
 from muniment.ledger import tables as ledger_tables
 from muniment.ledger.bulk import insert_rows
 from muniment.ledger.database import scrub
-from muniment.ledger.prepared import Prepared, Row
+from muniment.ledger.prepared import Prepared, Row, rows_among
 from muniment.ledger.recorder import Append
 from muniment.ledger.records import RecordedEvent, StampedEvent, stamped
 from muniment.ledger.sql_recorder import SqlRecorder
 from muniment.ledger.statements import EVENT_COLUMNS
 from muniment.projections import conversation_tables as tables
+from muniment.projections import use_statements
 from muniment.projections.conversation import (
     TOPICS,
     AccountRow,
@@ -34,7 +35,6 @@ from muniment.projections.sql_pages import erased_subjects
 
 
 _PAGE = 5_000
-_LIST_MAX = 500
 _NO_LIMIT = 2**31 - 1
 _BEFORE_ALL = -(2**63)
 
@@ -107,15 +107,16 @@ class SqlConversation:
         self, fact_ids: Sequence[str], until: Instant
     ) -> Mapping[str, Sequence[Instant]]:
         found: dict[str, list[Instant]] = {}
-        for fact_id, used_at in self._of_facts(_USES, fact_ids, until=until):
+        for fact_id, used_at in self._of_facts(use_statements.USES, fact_ids, until=until):
             found.setdefault(fact_id, []).append(Instant(used_at))
         return found
 
     def use_counts(self, fact_ids: Sequence[str], *, position: int) -> Mapping[str, int]:
-        return dict(self._of_facts(_USE_COUNTS, fact_ids, position=position))
+        found = self._of_facts(use_statements.USE_COUNTS, fact_ids, position=position)
+        return {fact_id: count for fact_id, count in found if count}
 
     def last_used(self, fact_ids: Sequence[str]) -> Mapping[str, Instant]:
-        found = self._of_facts(_LAST_USED, fact_ids)
+        found = self._of_facts(use_statements.LAST_USED, fact_ids)
         return {fact_id: Instant(used_at) for fact_id, used_at in found}
 
     def rows(self) -> Iterator[AccountRow]:
@@ -172,14 +173,10 @@ class SqlConversation:
         return [make(row) for row in rows]
 
     def _of_facts(
-        self, query: sa.Select[str, int], fact_ids: Sequence[str], **values: int
-    ) -> Iterator[tuple[str, int]]:
+        self, query: Mapping[str, Prepared], fact_ids: Sequence[str], **values: int
+    ) -> Sequence[Row]:
         with self._recorder.reading() as connection:
-            for start in range(0, len(fact_ids), _LIST_MAX):
-                some = fact_ids[start : start + _LIST_MAX]
-                named = {"ledger": self._ledger, "fact_ids": some, **values}
-                for row in connection.execute(query, named):
-                    yield row[0], row[1]
+            return rows_among(connection, query, fact_ids, ledger=self._ledger, **values)
 
     def _events(self) -> Iterator[StampedEvent]:
         """Yield the events that rows come from."""
@@ -330,29 +327,6 @@ _RECEIPTS = Prepared(
     )
     .order_by(_r.asked_at_us.desc(), _r.position.desc())
     .limit(_int("most"))
-)
-_USES = (
-    sa.select(_u.fact_id, _u.used_at_us)
-    .where(
-        _ours[tables.use],
-        _u.fact_id.in_(sa.bindparam("fact_ids", expanding=True)),
-        _u.used_at_us <= _int("until"),
-    )
-    .order_by(_u.used_at_us)
-)
-_USE_COUNTS = (
-    sa.select(_u.fact_id, sa.func.count())
-    .where(
-        _ours[tables.use],
-        _u.fact_id.in_(sa.bindparam("fact_ids", expanding=True)),
-        _u.position <= _int("position"),
-    )
-    .group_by(_u.fact_id)
-)
-_LAST_USED = (
-    sa.select(_u.fact_id, sa.func.max(_u.used_at_us))
-    .where(_ours[tables.use], _u.fact_id.in_(sa.bindparam("fact_ids", expanding=True)))
-    .group_by(_u.fact_id)
 )
 _END = Prepared(
     sa.update(tables.session)

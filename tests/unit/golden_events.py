@@ -10,6 +10,7 @@ from muniment.domain.access_events import (
     AccessRecorded,
     ApiKeyIssued,
     ApiKeyRevoked,
+    FactShared,
     GlassBroken,
     GlassReviewed,
     Inquiry,
@@ -247,6 +248,7 @@ EXAMPLES: dict[str, list[Event]] = {
     "proposal.approved.v1": [ProposalApproved(approver="ab" * 16)],
     "proposal.rejected.v1": [ProposalRejected(note="不是团队的事")],
     "proposal.carried_out.v1": [ProposalCarriedOut()],
+    "share.made.v1": [FactShared(source_ref="0a" * 10, source_fact_id="01m8nqhdc08zyb72")],
     "api_key.revoked.v1": [ApiKeyRevoked(ends_at=APRIL)],
     "subject.request_answered.v1": [RequestAnswered()],
     "session.started.v1": [
