@@ -146,6 +146,9 @@ class ReceivingStore(ConversingStore):
         """Return once every receipt so far is durable; they become so by themselves."""
         self._receipts.flush()
 
+    def _settle(self) -> None:
+        self._receipts.flush()
+
     def receipts_of(
         self, scope: Scope, asked: Period = NO_END, *, limit: int | None = None
     ) -> tuple[RecallReceipt, ...]:

@@ -136,23 +136,18 @@ class ArchivalStore(CustodialStore):
 
         Args:
             file: Where the zip file is written; not there yet.
-            matter: What it is for.
-            reason: Why it is made.
+            matter: What it is for; *reason* says why.
             user_id: Whose memory; or *scope*.
-            scope: Whose memory; or *user_id*.
             start: Recorded at or after; from the beginning if left out.
             end: Recorded before; up to now if left out.
-            points: When what was known is worked out: recorded times, or pairs of a
-                recorded time and the time it is about.
-            third_parties: Names that are replaced by tokens wherever they stand. The ids
-                of other users and teams of the ledger are, too, where they are words.
+            points: Recorded times of which to say what was known, or pairs with about when.
+            third_parties: Names to be replaced by tokens, besides the ledger's other users.
             who: See `Who`.
 
         Raises:
             InvalidValueError: If *file* is there already.
             FutureAsOfError: If a time has not come.
-            TimeStampUnavailableError: If an authority is set and does not stamp it; that
-                it was asked for is recorded, and no file is written.
+            TimeStampUnavailableError: If the authority set does not answer.
         """
         from muniment.api.evidencing import Asked, EvidenceMaker  # noqa: PLC0415 - as below
         from muniment.api.giving import given_out, point_of  # noqa: PLC0415 - as below
@@ -161,14 +156,14 @@ class ArchivalStore(CustodialStore):
             scope=inputs.scope_of(user_id, scope),
             start=inputs.time_or_none(start),
             end=inputs.time_or_none(end),
-            as_of=tuple(point_of(each) for each in points),
+            as_of=tuple(map(point_of, points)),
             matter=inputs.name("matter", matter),
             third_parties=inputs.names("third_parties", third_parties),
         )
         origin = inputs.origin({**who, "reason": inputs.reason(reason)})
-        maker = EvidenceMaker(
-            self._lookup, asked, self.sources, timestamp_url=self._timestamp_url
-        )
+        self._settle()
+        url = self._timestamp_url
+        maker = EvidenceMaker(self._lookup, asked, self.sources, timestamp_url=url)
         return given_out(Path(file), lambda: maker.make(origin))
 
     @write_verb
@@ -180,6 +175,7 @@ class ArchivalStore(CustodialStore):
         matter: str = "subject access",
         hide_others: bool = False,
         third_parties: Sequence[str] = (),
+        sources: Sequence[str] = (),
         **by: Unpack[By],
     ) -> "Export":
         """
@@ -192,22 +188,28 @@ class ArchivalStore(CustodialStore):
             hide_others: Replace the ids of other users and teams by tokens. Such a copy
                 is for reading: it cannot be imported.
             third_parties: Names to be replaced as well; this says *hide_others*, too.
+            sources: Only facts that one of these said first, such as ``user_explicit``,
+                and conversations: what somebody provided, and not what was inferred.
             by: See `By`.
 
         Raises:
             IncompleteExportError: If what was read is not all there is.
         """
-        from muniment.api.exporting import Exporter  # noqa: PLC0415 - as below
+        from muniment.api.exporting import Exporter, Part  # noqa: PLC0415 - as below
 
         whose = inputs.scope_of(user_id, scope)
         named = inputs.name("matter", matter)
         exporter = Exporter(self._lookup, self.sources)
+        self._settle()
         hidden = inputs.names("third_parties", third_parties)
         return exporter.export(
             whose,
             matter=named,
             origin=inputs.origin(by),
-            third_parties=hidden if hide_others or hidden else None,
+            part=Part(
+                sources=inputs.names("sources", sources),
+                third_parties=hidden if hide_others or hidden else None,
+            ),
         )
 
     @write_verb
@@ -232,6 +234,9 @@ class ArchivalStore(CustodialStore):
 
         importer = Importer(self._ledger, content_limit=self._content_limit)
         return importer.run(read_document(document))
+
+    def _settle(self) -> None:
+        """Record what waits to be recorded, so that it is in what is given out."""
 
     def _archiver(self) -> "Archiver":
         # Imported here: a store that is not archived needs no Arrow.

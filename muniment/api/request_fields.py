@@ -68,7 +68,7 @@ class CauseBody(_Body):
 
 
 class RuleBody(_Body):
-    """When facts of a category are retired."""
+    """When facts of a category are retired or thinned."""
 
     category: Text | None = None
     older_than_us: int | None = None
@@ -130,6 +130,7 @@ NARROWING: Final[Fields] = {
     "since": Time,
     "until": Time,
     "recent_turns": list[Text],
+    "past": bool,
     "min_position": Annotated[int, Field(ge=0, le=2**62)],
     "session_id": Text,
     "agent": Text,

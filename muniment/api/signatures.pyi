@@ -190,6 +190,7 @@ class Verbs:
         matter: str = ...,
         hide_others: bool = ...,
         third_parties: Sequence[str] = ...,
+        sources: Sequence[str] = ...,
         **by: Unpack[By],
     ) -> Export: ...
     def export_evidence(
@@ -218,7 +219,12 @@ class Verbs:
         **by: Unpack[By],
     ) -> Receipt: ...
     def freeze(
-        self, *, user_id: str | None = ..., scope: Scope | None = ..., **by: Unpack[By]
+        self,
+        *,
+        user_id: str | None = ...,
+        scope: Scope | None = ...,
+        hide: bool = ...,
+        **by: Unpack[By],
     ) -> Receipt: ...
     def get(
         self,

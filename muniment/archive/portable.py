@@ -66,7 +66,12 @@ class Done(_Shape, frozen=True, kw_only=True):
 
 
 class About(_Shape, frozen=True, kw_only=True):
-    """What concerns the subject as a whole: holds, freezes, requests, copies given out."""
+    """
+    An event that is of no fact.
+
+    Such as what concerns the subject as a whole: holds, freezes, requests, copies given
+    out.
+    """
 
     kind: str
     version: int
@@ -74,6 +79,15 @@ class About(_Shape, frozen=True, kw_only=True):
     position: int
     tx_id: int
     stored: Stored
+
+
+class Conversation(_Shape, frozen=True, kw_only=True):
+    """One session: its beginning and end, what was said in it, and summaries of that."""
+
+    session_id: str
+    session: list[About]
+    turns: list[About]
+    summaries: list[About]
 
 
 class Counts(_Shape, frozen=True, kw_only=True):
@@ -84,6 +98,7 @@ class Counts(_Shape, frozen=True, kw_only=True):
     transactions: int
     about: int
     others: dict[str, int]
+    conversation: int = 0
 
 
 class Document(_Shape, frozen=True, kw_only=True):
@@ -93,6 +108,8 @@ class Document(_Shape, frozen=True, kw_only=True):
     Attributes:
         hidden: How many third parties are tokens in it; such a copy is for reading, and
             not imported.
+        sources: Where it holds no other facts than those first said by some sources,
+            and conversations: which sources these are.
     """
 
     format: str
@@ -109,7 +126,17 @@ class Document(_Shape, frozen=True, kw_only=True):
     transactions: list[Done]
     about: list[About]
     others: dict[str, list[dict[str, Any]]]
+    conversations: list[Conversation] = []
     hidden: int = 0
+    sources: list[str] = []
+
+    @property
+    def talk_count(self) -> int:
+        """How many events its conversations have."""
+        return sum(
+            len(each.session) + len(each.turns) + len(each.summaries)
+            for each in self.conversations
+        )
 
 
 def schema() -> dict[str, Any]:

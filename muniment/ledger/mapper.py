@@ -11,6 +11,7 @@ from muniment.domain.events import Event, FactAsserted, FactRevised, Traits
 from muniment.domain.scope import Scope
 from muniment.errors import BrokenSealError
 from muniment.ledger import codec, payload, sealing
+from muniment.ledger.prepared import Row
 from muniment.ledger.records import (
     DraftEvent,
     Origin,
@@ -19,17 +20,25 @@ from muniment.ledger.records import (
     StampedEvent,
     TransactionRow,
 )
+from muniment.ledger.stated import StoredTraits
 from muniment.ledger.vault import Subject, Vault
 
 
 _OF_SUBJECT, _OF_LEDGER = b"\x03", b"\x04"
 """Whose key a transaction's header is sealed with."""
 
+Keys = Mapping[int, bytes]
+"""By number, the keys of streams."""
+
 OwnKeys = Mapping[tuple[str, int], bytes]
 """By stream and version, the keys of payloads that outlived the key of their stream."""
 
 _FIRST_FORMAT = {b"\x01": _OF_SUBJECT, b"\x02": _OF_LEDGER}
 """The same of headers that were not compressed."""
+
+
+Parts = tuple[bytes, bytes | None]
+"""What of an event stays readable, and what was sealed, as far as there is a key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,17 +160,13 @@ class SealingMapper(Mapper[str]):
     def opened_of_all(self, events: Iterable[StampedEvent]) -> Iterator[RecordedEvent]:
         """Yield *events* of whatever subjects opened, the keys fetched once for each."""
         events = list(events)
-        key_ids: dict[str, set[int]] = {}
-        for each in events:
-            key_ids.setdefault(each.sealed.subject_ref, set()).add(each.sealed.key_id)
-        known = {
-            ref: self._vault.subject_with_keys(ref, some) for ref, some in key_ids.items()
-        }
+        known = self._vault.subjects_with_keys(
+            (each.sealed.subject_ref, each.sealed.key_id) for each in events
+        )
         own: dict[tuple[str, int], bytes] = {}
-        for ref, found in known.items():
-            theirs = (e.sealed for e in events if e.sealed.subject_ref == ref)
-            if found is not None and key_ids[ref] > found[1].keys():
-                own.update(self._own_keys(found[0], theirs, found[1]))
+        for ref, theirs in _keyless(events, known).items():
+            subject, keys = known[ref] or (None, {})
+            own.update(self._own_keys(subject, theirs, keys))
         for each in events:
             subject, keys = known[each.sealed.subject_ref] or (None, {})
             yield self._recorded(each, keys.get(each.sealed.key_id), subject, own)
@@ -187,6 +192,18 @@ class SealingMapper(Mapper[str]):
                 return None
             found[version] = own
         return found
+
+    def unsealed(self, rows: Sequence[Row]) -> Iterator[tuple[Subject | None, Parts]]:
+        """
+        Yield of each event whose it is, and its parts, which nobody has decoded yet.
+
+        Args:
+            rows: As a statement on `muniment.ledger.statements.EVENT_COLUMNS` gives them.
+        """
+        known = self._vault.subjects_with_keys((row[6], row[7]) for row in rows)
+        for _, _, _, stream, version, topic, ref, key_id, state in rows:
+            subject, keys = known[ref] or (None, {})
+            yield subject, self._parts(stream, version, topic, state, keys.get(key_id))
 
     def sealed_header(self, subject: Subject | None, tx_id: int, origin: Origin) -> bytes:
         """
@@ -307,14 +324,10 @@ class SealingMapper(Mapper[str]):
 
     def _open(self, sealed: SealedEvent, key: bytes | None, own_keys: OwnKeys) -> Event:
         stream, version = str(sealed.originator_id), sealed.originator_version
+        header, content = self._parts(stream, version, sealed.topic, sealed.state, key)
         where = f"{stream} version {version}"
-        header, ciphertext, is_first = payload.unpacked(sealed.state, place=where)
-        content = None
-        if key is not None:
-            place = self._place(stream, version, sealed.topic, header)
-            unseal = sealing.unseal if is_first else payload.unseal
-            content = unseal(key, ciphertext, place=place, shown=where)
-        elif own := own_keys.get((stream, version)):
+        if content is None and (own := own_keys.get((stream, version))):
+            ciphertext = payload.unpacked(sealed.state, place=where)[1]
             place = self._place(stream, version, sealed.topic, header)
             content = payload.unseal_alone(own, ciphertext, place=place, shown=where)
         try:
@@ -329,11 +342,36 @@ class SealingMapper(Mapper[str]):
             # Once its key is gone, nothing but the tree vouches for the header.
             raise BrokenSealError(where) from error
 
+    def _parts(
+        self, stream: str, version: int, topic: str, state: bytes, key: bytes | None
+    ) -> Parts:
+        """Return the header of a stored event, and its content where there is a key."""
+        where = f"{stream} version {version}"
+        header, ciphertext, is_first = payload.unpacked(state, place=where)
+        if key is None:
+            return header, None
+        place = self._place(stream, version, topic, header)
+        unseal = sealing.unseal if is_first else payload.unseal
+        return header, unseal(key, ciphertext, place=place, shown=where)
+
     def _place(self, stream: str, version: int, topic: str, header: bytes) -> bytes:
         return f"event/{self._ledger}/{stream}/{version}/{topic}/".encode() + header
 
     def _header_place(self, tx_id: int) -> bytes:
         return f"transaction/{self._ledger}/{tx_id}".encode()
+
+
+def _keyless(
+    events: Sequence[StampedEvent], known: Mapping[str, tuple[Subject, Keys] | None]
+) -> Mapping[str, Sequence[SealedEvent]]:
+    """Return by subject those of *events* whose stream has no key any more."""
+    found: dict[str, list[SealedEvent]] = {}
+    for each in events:
+        sealed = each.sealed
+        theirs = known[sealed.subject_ref]
+        if theirs is not None and sealed.key_id not in theirs[1]:
+            found.setdefault(sealed.subject_ref, []).append(sealed)
+    return found
 
 
 def content_tag(subject: Subject, event: Event) -> bytes | None:
@@ -343,7 +381,7 @@ def content_tag(subject: Subject, event: Event) -> bytes | None:
     return tag_of(subject, event.content.text, event.traits)
 
 
-def tag_of(subject: Subject, text: str, traits: Traits) -> bytes:
+def tag_of(subject: Subject, text: str, traits: Traits | StoredTraits) -> bytes:
     """Return the keyed digest of *text* as a fact of its category and attribute."""
     said = [text, traits.category, traits.attribute]
     return sealing.tag(subject.tag_key, codec.canonical(said))

@@ -31,8 +31,8 @@ from muniment.ledger.merkle import TreeStore
 from muniment.ledger.prepared import rows_of_each
 from muniment.ledger.readers import ReadingConnections
 from muniment.ledger.recorder import Append, LedgerRecorder, Present
-from muniment.ledger.records import Head, StampedEvent, TransactionRow
-from muniment.ledger.sql_append import SqlAppend, stamped, transaction_row
+from muniment.ledger.records import Head, StampedEvent, TransactionRow, stamped
+from muniment.ledger.sql_append import SqlAppend, transaction_row
 from muniment.ledger.sql_tree import SqlTree
 
 
@@ -133,7 +133,7 @@ class SqlRecorder(LedgerRecorder):
                 connection,
                 sorted(set(streams)),
                 one=(statements.READ_STREAM, "stream"),
-                every=(statements.READ_STREAMS, "streams"),
+                every=statements.READ_STREAMS,
                 ledger=self.ledger,
             )
         return self.whole([stamped(row) for row in rows])
@@ -171,7 +171,7 @@ class SqlRecorder(LedgerRecorder):
                 connection,
                 sorted(set(numbers)),
                 one=(statements.TRANSACTION, "tx_id"),
-                every=(statements.TRANSACTIONS, "numbers"),
+                every=statements.TRANSACTIONS,
                 ledger=self.ledger,
             )
         return [transaction_row(row) for row in rows]

@@ -11,7 +11,13 @@ so a write seldom costs a second commit.
 
 import os
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+)
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,7 +25,6 @@ from dataclasses import dataclass, field
 import sqlalchemy as sa
 
 from muniment.domain.scope import Scope
-from muniment.errors import BrokenSealError
 from muniment.ledger import rotation, sealing
 from muniment.ledger import vault_statements as statements
 from muniment.ledger import vault_tables as tables
@@ -28,7 +33,7 @@ from muniment.ledger.database import StandingConnection, dispose, writing
 from muniment.ledger.destruction import Destructions
 from muniment.ledger.keys import KeyRing
 from muniment.ledger.payload_keys import opened_payload_keys
-from muniment.ledger.prepared import rows_of_each
+from muniment.ledger.stream_keys import opened_stream_keys, wrapped_stream_keys
 from muniment.ledger.thinnings import Thinnings
 
 
@@ -133,6 +138,25 @@ class Vault:
                 return None
             return subject, self._keys_of(connection, subject, set(key_ids))
 
+    def subjects_with_keys(
+        self, wanted: Iterable[tuple[str, int]]
+    ) -> Mapping[str, tuple[Subject, Mapping[int, bytes]] | None]:
+        """
+        Return by name inside what `subject_with_keys` does, of many subjects.
+
+        For whoever reads all there is: what is fetched is not kept in memory. *wanted*
+        are names of subjects, each with the number of a stream key.
+        """
+        key_ids: dict[str, set[int]] = {}
+        for ref, key_id in wanted:
+            key_ids.setdefault(ref, set()).add(key_id)
+        with self._standing.held() as connection:
+            self._forget_if_destroyed(connection)
+            known = {ref: self._subject(connection, ref) for ref in key_ids}
+            theirs = {r: (one.key, key_ids[r]) for r, one in known.items() if one}
+            keys = opened_stream_keys(connection, theirs, ledger=self._ledger)
+        return {ref: (one, keys[ref]) if one else None for ref, one in known.items()}
+
     def next_key_id(self) -> int:
         """Return the number the next stream key will have; all before were given out."""
         with self._standing.held() as connection:
@@ -196,11 +220,9 @@ class Vault:
         self, subject: Subject, events: Collection[tuple[str, int, int]]
     ) -> Mapping[tuple[str, int], bytes]:
         """
-        Return by stream and version the keys of payloads that outlived their stream's.
+        Return by stream and version the keys of *events* that outlived their stream's.
 
-        Args:
-            subject: Whose.
-            events: Of each the stream, the version and the key it was sealed with.
+        Of each event: the stream, the version, the key that it was sealed with.
         """
         if not events:
             return {}
@@ -277,12 +299,7 @@ class Vault:
         with writing(self._engine, lock_timeout=self._lock_timeout) as connection:
             kek_id, wrapped = self._wrapped(connection, key, place)
             # Another process may have made it meanwhile; then its row stands.
-            dialect = connection.dialect.name
-            (
-                statements.NEW_SUBJECT_PG
-                if dialect == "postgresql"
-                else statements.NEW_SUBJECT
-            ).run(
+            statements.NEW_SUBJECT[connection.dialect.name].run(
                 connection,
                 ledger=self._ledger,
                 subject_ref=ref,
@@ -304,14 +321,9 @@ class Vault:
             after = statements.TAKE_KEY_IDS.first(connection, count=len(made))
             assert after is not None, "the vault has its one row"
             numbered = list(enumerate(made, int(after[0]) - len(made)))
-            wrapped = sealing.seal_each(
-                subject.key,
-                [(key, self._key_place(subject.ref, key_id)) for key_id, key in numbered],
+            rows = wrapped_stream_keys(
+                subject.key, numbered, ledger=self._ledger, subject_ref=subject.ref
             )
-            rows = [
-                (self._ledger, key_id, subject.ref, each)
-                for (key_id, _), each in zip(numbered, wrapped, strict=True)
-            ]
             insert_rows(connection, tables.stream_key, rows)
         return numbered
 
@@ -328,28 +340,10 @@ class Vault:
         cached, ref = self._stream_keys, subject.ref
         found = {each: cached[ref, each] for each in wanted if (ref, each) in cached}
         if len(found) < len(wanted):
-            fetched = self._fetch(connection, subject, wanted - found.keys())
+            theirs = {ref: (subject.key, wanted - found.keys())}
+            fetched = opened_stream_keys(connection, theirs, ledger=self._ledger)[ref]
             self._keep({(ref, each): key for each, key in fetched.items()})
             found.update(fetched)
-        return found
-
-    def _fetch(
-        self, connection: sa.Connection, subject: Subject, wanted: AbstractSet[int]
-    ) -> dict[int, bytes]:
-        """Return those of the *wanted* keys that the vault holds."""
-        rows = rows_of_each(
-            connection,
-            list(wanted),
-            one=(statements.KEY, "key_id"),
-            every=(statements.KEYS, "key_ids"),
-            ledger=self._ledger,
-        )
-        found: dict[int, bytes] = {}
-        for key_id, subject_ref, wrapped in rows:
-            if subject_ref != subject.ref:
-                raise BrokenSealError(f"key {key_id}, which is another subject's")
-            place = self._key_place(subject.ref, key_id)
-            found[key_id] = sealing.unseal(subject.key, wrapped, place=place)
         return found
 
     def _keep(self, opened: Mapping[tuple[str, int], bytes]) -> None:
@@ -367,14 +361,8 @@ class Vault:
         scope = Scope.parse(
             sealing.unseal(key, scope_sealed, place=self._place(ref)).decode()
         )
-        subject = Subject(
-            ref,
-            scope,
-            key,
-            sealing.derived(key, "header"),
-            sealing.derived(key, "content-tag"),
-            sealing.derived(key, "request"),
-        )
+        own = (sealing.derived(key, each) for each in ("header", "content-tag", "request"))
+        subject = Subject(ref, scope, key, *own)
         if len(self._subjects) > _CACHED_MAX:
             self._subjects, self._by_scope = {}, {}
         self._subjects[ref] = self._by_scope[scope] = subject
@@ -401,6 +389,3 @@ class Vault:
 
     def _place(self, ref: str) -> bytes:
         return f"subject-key/{self._ledger}/{ref}".encode()
-
-    def _key_place(self, ref: str, key_id: int) -> bytes:
-        return f"stream-key/{self._ledger}/{ref}/{key_id}".encode()

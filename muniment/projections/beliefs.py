@@ -168,6 +168,17 @@ class Timeline(InlineProjection, DerivedStore, Protocol):
     def fresh_rows(self) -> Iterable[list[BeliefRow]]:
         """Yield, fact by fact in order, the rectangles the ledger adds up to."""
 
+    def is_level(self) -> bool:
+        """
+        Whether every rectangle is as the ledger adds up to, so that none has to be named.
+
+        Where it says no, a rectangle differs, or the order of facts alone, which is the
+        database's; what does is asked of `differences`.
+
+        Raises:
+            Corruption: If an event does not open.
+        """
+
     def rebuild(self) -> int:
         """Replace every rectangle by a fresh fold of the ledger; return their number."""
 
@@ -201,19 +212,26 @@ def _step(
     """Return what one transaction ends and begins, and the fact after it."""
     after = reduce(evolve, (fact_event(each) for each in added), before)
     now = added[0].recorded_at
-    # Most facts hold little, and a set of what is new would be made for nothing.
-    held = set(before.beliefs) if before.beliefs else ()
-    holds = set(after.beliefs) if before.beliefs else ()
+    # Beliefs of one fact are disjoint, so where one begins names it.
+    held = {belief.valid.start: belief for belief in before.beliefs}
+    holds = {belief.valid.start: belief for belief in after.beliefs}
     fact_id = added[0].fact_id
     closed = [
-        Closing(fact_id=fact_id, valid_from=belief.valid.start, recorded_to=now)
-        for belief in before.beliefs
-        if belief not in holds
+        Closing(fact_id=fact_id, valid_from=start, recorded_to=now)
+        for start, belief in held.items()
+        if not _is(holds.get(start), belief)
     ]
     opened = [
-        _row(belief, after, events, now) for belief in after.beliefs if belief not in held
+        _row(belief, after, events, now)
+        for start, belief in holds.items()
+        if not _is(held.get(start), belief)
     ]
     return closed, opened, after
+
+
+def _is(one: Belief | None, other: Belief) -> bool:
+    # Most are carried on as they are, and to compare two takes longer than that.
+    return one is other or one == other
 
 
 def unreadable_after(change: FactChange) -> Runs:
@@ -248,7 +266,7 @@ def differences(
     def expected() -> Iterator[BeliefRow]:
         for rows in fresh:
             lost.extend(row for row in rows if row.content_tag == LOST)
-            yield from sorted(rows, key=_key)
+            yield from in_order(rows)
 
     missing, strange = unmatched(expected(), stored)
     for row in sorted(lost, key=lambda row: row.position):
@@ -257,6 +275,11 @@ def differences(
     for row in sorted(missing | strange, key=lambda row: (row.position, *_key(row))):
         problem = "is missing" if row in missing else "does not follow from the ledger"
         yield row.position, f"a row of fact {row.fact_id}, version {row.version}, {problem}"
+
+
+def in_order(rows: Iterable[BeliefRow]) -> list[BeliefRow]:
+    """Return rectangles in the order of a timeline."""
+    return sorted(rows, key=_key)
 
 
 def unmatched(expected: Iterable[R], stored: Iterable[R]) -> tuple[set[R], set[R]]:

@@ -7,7 +7,7 @@ the key of its session's turns, so there is one copy of them, and erasure reache
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Final, Protocol
 
 from muniment.domain.receipt import ReceiptLeft
 from muniment.domain.session import Role, SessionEnded, SessionStarted, TurnAdded, said_at
@@ -144,7 +144,11 @@ class Conversation(InlineAccount, DerivedStore, Protocol):
         """Return when each of some facts was given to an agent up to then, in order."""
 
     def use_counts(self, fact_ids: Sequence[str], *, position: int) -> Mapping[str, int]:
-        """Return by fact how many receipts up to *position* say it was given."""
+        """
+        Return by fact how many receipts up to *position* say it was given.
+
+        No more than `USES_MAX` are counted of one; facts that never were may be left out.
+        """
 
     def last_used(self, fact_ids: Sequence[str]) -> Mapping[str, Instant]:
         """Return by fact when it was last given to an agent; not those that never were."""
@@ -201,7 +205,7 @@ def fresh_rows(
     sessions: dict[str, SessionRow] = {}
     for stamped in events:
         sealed = stamped.sealed
-        if sealed.topic not in _TOPICS or sealed.subject_ref in erased:
+        if sealed.topic not in TOPICS or sealed.subject_ref in erased:
             continue
         event = _unopened(stamped)
         if isinstance(event.event, SessionEnded):
@@ -232,9 +236,13 @@ def order(row: TurnRow | ReceiptRow | UseRow) -> tuple[int, bool, str]:
 
 NO_END = Period(Instant(-(2**63)), FOREVER)
 
-_TOPICS = frozenset(
+USES_MAX: Final = 100
+"""What is used more often than that ranks no higher, and would take long to count."""
+
+TOPICS: Final = frozenset(
     codec.topic_of(kind) for kind in (SessionStarted, SessionEnded, TurnAdded, ReceiptLeft)
 )
+"""The topics of the events that rows come from."""
 
 
 def _receipt(event: RecordedEvent, left: ReceiptLeft) -> ReceiptRow:

@@ -20,6 +20,7 @@ from muniment.projections.beliefs import (
     BeliefRow,
     Believed,
     Closing,
+    differences,
     rows_after,
     rows_of,
     unreadable_after,
@@ -141,6 +142,9 @@ class MemoryTimeline:
         }
         for stream in sorted(each for each in streams if each.startswith(FACT)):
             yield rows_of(self._opened(stream))
+
+    def is_level(self) -> bool:
+        return not list(differences(self.fresh_rows(), self.rows()))
 
     def rebuild(self) -> int:
         with self._recorder.appending():

@@ -8,8 +8,7 @@ import sqlalchemy as sa
 from muniment.domain.time import FOREVER, Instant
 from muniment.ledger import tables as ledger_tables
 from muniment.ledger.prepared import Prepared
-from muniment.ledger.records import FACT, StampedEvent
-from muniment.ledger.sql_append import stamped
+from muniment.ledger.records import FACT, StampedEvent, stamped
 from muniment.ledger.statements import EVENT_COLUMNS
 from muniment.projections import tables
 

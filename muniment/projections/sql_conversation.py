@@ -10,16 +10,16 @@ from muniment.domain.session import Role, SessionEnded
 from muniment.domain.time import FOREVER, Instant, Period
 from muniment.ledger import tables as ledger_tables
 from muniment.ledger.bulk import insert_rows
-from muniment.ledger.codec import ERASED
 from muniment.ledger.database import scrub
-from muniment.ledger.prepared import Prepared, Row
+from muniment.ledger.prepared import Prepared, Row, rows_among
 from muniment.ledger.recorder import Append
-from muniment.ledger.records import RecordedEvent, StampedEvent
-from muniment.ledger.sql_append import stamped
+from muniment.ledger.records import RecordedEvent, StampedEvent, stamped
 from muniment.ledger.sql_recorder import SqlRecorder
 from muniment.ledger.statements import EVENT_COLUMNS
 from muniment.projections import conversation_tables as tables
+from muniment.projections import use_statements
 from muniment.projections.conversation import (
+    TOPICS,
     AccountRow,
     ReceiptRow,
     SaidTurn,
@@ -31,11 +31,12 @@ from muniment.projections.conversation import (
     order,
     rows_of,
 )
+from muniment.projections.sql_pages import erased_subjects
 
 
 _PAGE = 5_000
-_LIST_MAX = 500
 _NO_LIMIT = 2**31 - 1
+_BEFORE_ALL = -(2**63)
 
 R = TypeVar("R")
 
@@ -106,15 +107,16 @@ class SqlConversation:
         self, fact_ids: Sequence[str], until: Instant
     ) -> Mapping[str, Sequence[Instant]]:
         found: dict[str, list[Instant]] = {}
-        for fact_id, used_at in self._of_facts(_USES, fact_ids, until=until):
+        for fact_id, used_at in self._of_facts(use_statements.USES, fact_ids, until=until):
             found.setdefault(fact_id, []).append(Instant(used_at))
         return found
 
     def use_counts(self, fact_ids: Sequence[str], *, position: int) -> Mapping[str, int]:
-        return dict(self._of_facts(_USE_COUNTS, fact_ids, position=position))
+        found = self._of_facts(use_statements.USE_COUNTS, fact_ids, position=position)
+        return {fact_id: count for fact_id, count in found if count}
 
     def last_used(self, fact_ids: Sequence[str]) -> Mapping[str, Instant]:
-        found = self._of_facts(_LAST_USED, fact_ids)
+        found = self._of_facts(use_statements.LAST_USED, fact_ids)
         return {fact_id: Instant(used_at) for fact_id, used_at in found}
 
     def rows(self) -> Iterator[AccountRow]:
@@ -130,8 +132,8 @@ class SqlConversation:
 
     def fresh_rows(self) -> Iterator[AccountRow]:
         with self._recorder.reading() as connection:
-            erased = {row[0] for row in _ERASED.rows(connection, ledger=self._ledger)}
-        return fresh_rows(self._events(), frozenset(erased))
+            erased = erased_subjects(connection, self._ledger)
+        return fresh_rows(self._events(), erased)
 
     def rebuild(self) -> int:
         count, batch = 0, list[AccountRow]()
@@ -171,19 +173,17 @@ class SqlConversation:
         return [make(row) for row in rows]
 
     def _of_facts(
-        self, query: sa.Select[str, int], fact_ids: Sequence[str], **values: int
-    ) -> Iterator[tuple[str, int]]:
+        self, query: Mapping[str, Prepared], fact_ids: Sequence[str], **values: int
+    ) -> Sequence[Row]:
         with self._recorder.reading() as connection:
-            for start in range(0, len(fact_ids), _LIST_MAX):
-                some = fact_ids[start : start + _LIST_MAX]
-                named = {"ledger": self._ledger, "fact_ids": some, **values}
-                for row in connection.execute(query, named):
-                    yield row[0], row[1]
+            wanted = list(fact_ids)  # the driver takes a tuple for a row
+            return rows_among(connection, query, wanted, ledger=self._ledger, **values)
 
     def _events(self) -> Iterator[StampedEvent]:
-        after = 0
-        while page := self._recorder.read(after=after, limit=_PAGE):
-            yield from page
+        """Yield the events that rows come from."""
+        after = _BEFORE_ALL
+        while page := self._rows(_TALK, stamped, after=after, most=_PAGE):
+            yield from self._recorder.whole(page)
             after = page[-1].position
 
     def _insert(self, connection: sa.Connection, rows: Sequence[AccountRow]) -> None:
@@ -329,38 +329,23 @@ _RECEIPTS = Prepared(
     .order_by(_r.asked_at_us.desc(), _r.position.desc())
     .limit(_int("most"))
 )
-_USES = (
-    sa.select(_u.fact_id, _u.used_at_us)
-    .where(
-        _ours[tables.use],
-        _u.fact_id.in_(sa.bindparam("fact_ids", expanding=True)),
-        _u.used_at_us <= _int("until"),
-    )
-    .order_by(_u.used_at_us)
-)
-_USE_COUNTS = (
-    sa.select(_u.fact_id, sa.func.count())
-    .where(
-        _ours[tables.use],
-        _u.fact_id.in_(sa.bindparam("fact_ids", expanding=True)),
-        _u.position <= _int("position"),
-    )
-    .group_by(_u.fact_id)
-)
-_LAST_USED = (
-    sa.select(_u.fact_id, sa.func.max(_u.used_at_us))
-    .where(_ours[tables.use], _u.fact_id.in_(sa.bindparam("fact_ids", expanding=True)))
-    .group_by(_u.fact_id)
-)
 _END = Prepared(
     sa.update(tables.session)
     .where(_s.ledger == _text("this_ledger"), _s.session_id == _text("this_session"))
     .values(ended_at_us=_int("ended_at_us"))
 )
-_ERASED = Prepared(
-    sa.select(_e.subject_ref).where(
-        _e.ledger == _text("ledger"), _e.topic == sa.literal_column(f"'{ERASED}'")
+
+
+# Most events are of facts: they are not even fetched.
+_TALK = Prepared(
+    sa.select(*EVENT_COLUMNS)
+    .where(
+        _e.ledger == _text("ledger"),
+        _e.position > _int("after"),
+        _e.topic.in_([sa.literal_column(f"'{each}'") for each in sorted(TOPICS)]),
     )
+    .order_by(_e.position)
+    .limit(_int("most"))
 )
 
 

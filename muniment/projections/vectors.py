@@ -5,7 +5,6 @@ A vector tells what its text is about, so it dies with the key of its stream. It
 to ledger, fact, version and model: one copied into another row does not open.
 """
 
-import json
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +16,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from muniment.domain.thinning import Runs
 from muniment.ledger import sealing
 from muniment.ledger.database import scrub, writing
-from muniment.ledger.prepared import Prepared, Row
+from muniment.ledger.prepared import Prepared, Row, among, rows_among
 from muniment.ledger.records import FACT
 from muniment.ledger.sql_recorder import SqlRecorder
 from muniment.ledger.vault import Subject, Vault
@@ -63,7 +62,7 @@ class SqlVersionVectors:
                     rows += _ONE.rows(connection, **key, fact_id=fact_id, version=version)
             else:
                 ids = sorted({fact_id for fact_id, _ in said})
-                rows += _of_facts(connection, key, ids)
+                rows += rows_among(connection, _OF_FACTS, ids, **key)
         wanted = set(said)
         found = [row for row in rows if (row[1], row[2]) in wanted]
         return {
@@ -228,14 +227,6 @@ class SqlVersionVectors:
             }
 
 
-def _of_facts(
-    connection: sa.Connection, key: Mapping[str, str], fact_ids: Sequence[str]
-) -> Sequence[Row]:
-    dialect = connection.dialect.name
-    listed = json.dumps(fact_ids) if dialect == "sqlite" else fact_ids
-    return _OF_FACTS[dialect].rows(connection, **key, fact_ids=listed)
-
-
 def text_tag(subject: Subject, text: str) -> bytes:
     """Return the keyed digest by which the embedding of *text* is found again."""
     return sealing.tag(subject.tag_key, b"vector\x00" + text.encode())
@@ -286,18 +277,7 @@ _ONE = Prepared(
     )
 )
 _THEIRS = sa.select(*_ROW).where(_LEDGER, _SUBJECT, _MODEL, _EMBEDDED)
-_IDS_AS_JSON = sa.func.json_each(sa.bindparam("fact_ids", type_=sa.Text)).table_valued(
-    "value"
-)
-# A list as one parameter: a statement is then compiled once, not once for each length.
-_OF_FACTS = {
-    "sqlite": Prepared(_THEIRS.where(_c.fact_id.in_(sa.select(_IDS_AS_JSON.c.value)))),
-    "postgresql": Prepared(
-        _THEIRS.where(
-            _c.fact_id == sa.any_(sa.bindparam("fact_ids", type_=postgresql.ARRAY(sa.Text)))
-        )
-    ),
-}
+_OF_FACTS = among(_THEIRS, _c.fact_id)
 _LIKE = sa.select(*_ROW).where(
     _LEDGER, _MODEL, _EMBEDDED, _c.text_tag.in_(sa.bindparam("tags", expanding=True))
 )

@@ -277,6 +277,7 @@ class ForgettingMachine(RuleBasedStateMachine):
         if self.is_durable:
             keys = self.destroyed if self.place.kind == SQLITE else ()
             assert traces(self.place, "CANARY", *keys) == []
+        assert self.store._lookup.timeline.is_level()
         assert not self.store.verify().findings
 
 
