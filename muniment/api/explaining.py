@@ -235,10 +235,10 @@ class ExplainingStore(ContextStore):
         fact = found[0]
         evidence = f"version {fact.version} from {to_text(fact.valid_from)}"
         checks.append(_check("was it believed", evidence, passed=True))
-        if case.is_now and self._lookup.is_restricted(fact):
-            evidence = "it is to be forgotten, and a legal hold keeps it"
-            checks.append(_check("might it be used", evidence, passed=False))
-            return _Lost("set aside", f"fact {fact_id} waits to be forgotten under a hold")
+        unused = self._lookup.why_unused(fact) if case.is_now else None
+        if unused is not None:
+            checks.append(_check("might it be used", unused, passed=False))
+            return _Lost("set aside", f"fact {fact_id} is kept and not used: {unused}")
         return None
 
     def _not_believed(

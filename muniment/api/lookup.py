@@ -245,7 +245,7 @@ class Lookup:
         """Return what may be used now: what `facts` does, but for what is restricted."""
         subject = self.ledger.vault.find(scope)
         state = self.ledger.subject_state(subject) if subject else SubjectState()
-        if state.erasure_deferred:
+        if state.is_unused:
             return []
         # At one point a fact has one belief, so this many are enough for *limit* others.
         most = limit + len(state.deferred)
@@ -256,15 +256,19 @@ class Lookup:
     def usable(self, subjects: Sequence[Subject]) -> tuple[list[Subject], frozenset[str]]:
         """Return those of *subjects* that may be used now, and their facts that may not."""
         states = [(each, self.ledger.subject_state(each)) for each in subjects]
-        used = [(each, state) for each, state in states if not state.erasure_deferred]
+        used = [(each, state) for each, state in states if not state.is_unused]
         hidden = frozenset(fact_id for _, state in used for fact_id in state.deferred)
         return [each for each, _ in used], hidden | withheld.get()
 
-    def is_restricted(self, fact: Fact) -> bool:
-        """Whether a fact is stored and not used: a hold keeps it from being erased."""
+    def why_unused(self, fact: Fact) -> str | None:
+        """Return why a fact is stored and not used, if it is not."""
         subject = self.ledger.vault.find(fact.scope)
         state = self.ledger.subject_state(subject) if subject else SubjectState()
-        return state.restricts(fact.fact_id)
+        if state.hidden:
+            return "its memory is frozen and hidden"
+        if state.restricts(fact.fact_id):
+            return "it is to be forgotten, a legal hold keeps it"
+        return None
 
     def fact(self, fact_id: str, point: Point) -> tuple[Fact, BeliefRow] | None:
         """Return what is believed of one fact at *point*, expired or not."""

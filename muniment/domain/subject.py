@@ -39,6 +39,7 @@ class SubjectState:
 
     Attributes:
         frozen: Whether writes are refused.
+        hidden: Whether it is frozen so that it is not used, either.
         holds: Holds in force, in the order they were placed.
         released: Holds that were released.
         deferred: Facts to be redacted, in the order that was asked for.
@@ -48,6 +49,7 @@ class SubjectState:
     """
 
     frozen: bool = False
+    hidden: bool = False
     holds: tuple[HoldPlaced, ...] = ()
     released: tuple[str, ...] = ()
     deferred: tuple[str, ...] = ()
@@ -63,9 +65,14 @@ class SubjectState:
             if hold.fact_id is None or fact_id in (None, hold.fact_id)
         )
 
+    @property
+    def is_unused(self) -> bool:
+        """Whether all of it is stored and not used."""
+        return self.hidden or self.erasure_deferred
+
     def restricts(self, fact_id: str) -> bool:
-        """Whether a fact is stored and not used, since it is to be made unreadable."""
-        return self.erasure_deferred or fact_id in self.deferred
+        """Whether a fact is stored and not used."""
+        return self.is_unused or fact_id in self.deferred
 
 
 def decide(command: SubjectCommand, subject: SubjectState) -> tuple[SubjectEvent, ...]:
@@ -84,7 +91,8 @@ def decide(command: SubjectCommand, subject: SubjectState) -> tuple[SubjectEvent
         return ()
     match command:
         case FreezeSubject():
-            return () if subject.frozen else (SubjectFrozen(),)
+            is_so = subject.frozen and command.hides in (False, subject.hidden)
+            return () if is_so else (SubjectFrozen(hides=command.hides),)
         case ThawSubject():
             return (SubjectThawed(),) if subject.frozen else ()
         case PlaceHold():
@@ -118,9 +126,9 @@ def evolve(subject: SubjectState, event: SubjectEvent) -> SubjectState:
     """Return *subject* after *event*. Total: never raises."""
     match event:
         case SubjectFrozen():
-            return replace(subject, frozen=True)
+            return replace(subject, frozen=True, hidden=event.hides)
         case SubjectThawed():
-            return replace(subject, frozen=False)
+            return replace(subject, frozen=False, hidden=False)
         case HoldPlaced():
             return replace(subject, holds=(*subject.holds, event))
         case HoldReleased():
