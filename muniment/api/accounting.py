@@ -8,11 +8,11 @@ from typing import Unpack
 
 from muniment.api import inputs
 from muniment.api.answers import Receipt
-from muniment.api.conversing import ConversingStore
 from muniment.api.fields import Deed
 from muniment.api.receipting import ReceiptBook
 from muniment.api.receipts import RecallReceipt, receipt_of
 from muniment.api.transacting import receipt
+from muniment.api.unsaying import UnsayingStore
 from muniment.api.verbs import verb, write_verb
 from muniment.domain.events import Event
 from muniment.domain.receipt import (
@@ -36,7 +36,7 @@ from muniment.projections.conversation import NO_END
 RECEIPTS_MAX = 10_000
 
 
-class ReceivingStore(ConversingStore):
+class ReceivingStore(UnsayingStore):
     """A store that can say what agents were given, and how they were set up then."""
 
     _receipts: ReceiptBook

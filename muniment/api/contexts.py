@@ -173,11 +173,13 @@ class ContextStore(SummarizingStore):
 
     def _built(self, wanted: _Wanted, point: Point, *, leaves: bool) -> Context:
         turns = self._turns_for(wanted, point)
-        before = [each.content or "" for each in turns if each.content != wanted.asked.text]
+        before = [e.content for e in turns if e.content not in (None, wanted.asked.text)]
         asked = replace(wanted.asked, recent=tuple(before[-_WIDENED_BY:]))
         hits, known = self._usable(asked, point)
         zone = _zone(turns)
-        summaries = self._summaries_for(wanted.session_id, turns, point)
+        summaries = self._summaries_for(
+            wanted.session_id, turns, point, for_use=asked.is_current
+        )
         parts = Parts(
             records=[
                 *(_record(each, CORE, zone) for each in known if each.core),
@@ -219,6 +221,7 @@ class ContextStore(SummarizingStore):
                 subject, point.as_of, expired_at=point.asked_at
             )
             if each.row.traits.core or each.row.traits.attribute is not None
+            if each.row.traits.status is Status.ACTIVE
             if each.row.fact_id not in hidden
         ]
         return self._answered(asked, point), known
@@ -244,7 +247,7 @@ class ContextStore(SummarizingStore):
             limit=wanted.recent,
             newest=True,
         )
-        return self._talker.turns(query) or ()
+        return self._talker.turns(query, for_use=wanted.asked.is_current) or ()
 
     def _is_waiting_to_be_erased(self, subject: Subject, wanted: _Wanted) -> bool:
         return wanted.asked.is_current and not self._lookup.usable([subject])[0]
@@ -325,6 +328,7 @@ def _spoken(turn: Turn) -> Spoken:
         role=turn.role,
         who=turn.tool or turn.agent or "",
         text=turn.content or "",
+        token=turn.token,
         said_at=turn.local_time,
     )
 

@@ -188,7 +188,7 @@ class ConversingStore(SharingStore):
             limit=_limit(limit),
             newest=True,
         )
-        found = self._talker.turns(query)
+        found = self._talker.turns(query, for_use=as_of is None)
         if found is None:
             raise UnknownSessionError(session_id)
         return found

@@ -1,6 +1,6 @@
 """Forgetting for good: redaction, erasure, and the holds that stand against them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import msgspec
@@ -10,18 +10,21 @@ from muniment.api.certificates import (
     ErasureCertificate,
     ErasurePlan,
     ErasureStatus,
-    StoreReport,
 )
-from muniment.api.certifying import certified, kept_certificate
+from muniment.api.certifying import kept_certificate
+from muniment.api.destroying import Destroyer
 from muniment.api.lookup import Lookup
+from muniment.api.redacting import Words, WordsRedactor
 from muniment.api.transacting import receipt
 from muniment.domain import subject as subjects
 from muniment.domain.commands import (
     DeferRedaction,
+    DeferWordsRedaction,
     EraseSubject,
     PlaceHold,
     RedactFact,
     ReleaseHold,
+    SubjectCommand,
 )
 from muniment.domain.decision import decide
 from muniment.domain.events import (
@@ -30,31 +33,26 @@ from muniment.domain.events import (
     RedactionDeferred,
     SubjectErased,
     SubjectEvent,
+    WordsRedactionDeferred,
 )
 from muniment.domain.scope import Scope
-from muniment.domain.subject import redactions_due
-from muniment.errors import SubjectErasedError
-from muniment.ledger.codec import topic_of
+from muniment.domain.subject import redactions_due, words_due
+from muniment.errors import PlanOutdatedError, SubjectErasedError
 from muniment.ledger.destruction import Destruction, Step
 from muniment.ledger.ledger import Committed
-from muniment.ledger.records import FACT, SUBJECT, Origin
-from muniment.ledger.tombstones import append_tombstone
+from muniment.ledger.records import FACT, Origin
 from muniment.ledger.transaction import Request, Transaction
-from muniment.projections.beliefs import DerivedStore
 
 
 class Forgetter:
-    """
-    Makes content unreadable, keys first, then every derived copy, step by step.
-
-    Each step is recorded in the vault and may be repeated, so whoever opens the store
-    next goes on where a process died.
-    """
+    """Decides what is made unreadable, or waits; see `Destroyer` for how it is done."""
 
     def __init__(self, lookup: Lookup) -> None:
         self._lookup = lookup
         self._ledger = lookup.ledger
         self._destructions = lookup.ledger.vault.destructions
+        self._words = WordsRedactor(lookup.ledger)
+        self._destroyer = Destroyer(lookup)
 
     def redact(
         self, fact_id: str, origin: Origin, *, expected_version: int | None
@@ -79,6 +77,68 @@ class Forgetter:
         self.resume()
         kinds = {type(each.event) for each in committed.events}
         return replace(receipt(committed), deferred=RedactionDeferred in kinds)
+
+    def redact_words(
+        self,
+        words: Words,
+        origin: Origin,
+        *,
+        drawn: Sequence[str],
+        planned_at: int,
+        with_facts: bool,
+    ) -> Receipt:
+        """
+        Make what was said unreadable, now or when no hold binds it.
+
+        Args:
+            words: What.
+            origin: Who asks, and why.
+            drawn: The facts that were drawn from it; a hold on one binds it, too.
+            planned_at: Where the subject's facts stood when these were looked up.
+            with_facts: Whether those facts are redacted with it.
+
+        Raises:
+            PlanOutdatedError: If another fact may have been drawn from it since.
+        """
+        facts = drawn if with_facts else ()
+
+        def work(transaction: Transaction) -> None:
+            if transaction.moved_at() > planned_at:
+                raise PlanOutdatedError(planned_at, transaction.moved_at())
+            if self._words.is_done(transaction, words):
+                return
+            left = [each for each in facts if not transaction.fact(each).redacted]
+            if transaction.state.holds_on_words(drawn):
+                self._defer(transaction, words, drawn, left)
+                return
+            for fact_id in left:
+                self._redact(transaction, fact_id)
+            self._words.redact(transaction, words)
+
+        self._words.refuse_what_cannot_be_parted(words)
+        committed = self._transact(
+            "redact", origin, work, session_id=words.session_id, words=words.stream
+        )
+        self.resume()
+        kinds = {type(each.event) for each in committed.events}
+        return replace(receipt(committed), deferred=WordsRedactionDeferred in kinds)
+
+    def _defer(
+        self,
+        transaction: Transaction,
+        words: Words,
+        drawn: Sequence[str],
+        facts: Sequence[str],
+    ) -> None:
+        """Collect that all of it waits, the facts that are to go with it included."""
+        commands: list[SubjectCommand] = [
+            *(DeferRedaction(fact_id=each) for each in facts),
+            DeferWordsRedaction(
+                session_id=words.session_id, number=words.number, fact_ids=tuple(drawn)
+            ),
+        ]
+        for command in commands:
+            transaction.add_to_subject(subjects.decide(command, transaction.state))
 
     def erase(self, scope: Scope, origin: Origin) -> ErasureCertificate:
         """Erase a subject, now or when no hold binds it; erasing again changes nothing."""
@@ -157,6 +217,10 @@ class Forgetter:
             for fact_id in redactions_due(after) if after else ():
                 if not transaction.fact(fact_id).redacted:
                     self._redact(transaction, fact_id)
+            for each in words_due(after) if after else ():
+                words = Words(each.session_id, each.number)
+                if not self._words.is_done(transaction, words):
+                    self._words.redact(transaction, words)
             self._erase(transaction, events)
 
         committed = self._transact(
@@ -174,12 +238,7 @@ class Forgetter:
 
     def resume(self) -> None:
         """Go on with everything that is announced and not done, from whatever step."""
-        with self._destructions.turn:
-            for destruction in self._destructions.all():
-                if destruction.step is Step.DONE and self._is_said(destruction):
-                    continue
-                if self._confirmed(destruction):
-                    self._carry_out(destruction)
+        self._destroyer.resume()
 
     def _nothing_left(self) -> ErasureCertificate:
         """Return what is said where nothing is known under the name that was given."""
@@ -201,7 +260,7 @@ class Forgetter:
         *,
         scope: Scope | None = None,
         fact_id: str | None = None,
-        passes_freeze: bool = False,
+        session_id: str | None = None,
         **asked: object,
     ) -> Committed:
         return self._ledger.transact(
@@ -212,7 +271,8 @@ class Forgetter:
                 fact_id=fact_id,
                 body={"origin": msgspec.to_builtins(origin), "fact_id": fact_id, **asked},
                 work=work,
-                passes_freeze=passes_freeze or action in ("place_hold", "release_hold"),
+                passes_freeze=action in ("place_hold", "release_hold"),
+                session_id=session_id,
             )
         )
 
@@ -234,112 +294,6 @@ class Forgetter:
             position = transaction.next_position + len(events) - 1
             self._destructions.announce(_of(transaction.subject.ref, position=position))
         transaction.add_to_subject(events)
-
-    def _is_said(self, destruction: Destruction) -> bool:
-        """Whether the event that says so is in the ledger."""
-        found = self._ledger.recorder.read(after=destruction.position - 1, limit=1)
-        kind = FactRedacted if destruction.stream else SubjectErased
-        stream = destruction.stream or SUBJECT + destruction.subject_ref
-        return any(
-            each.sealed.topic == topic_of(kind) and each.sealed.originator_id == stream
-            for each in found
-        )
-
-    def _confirmed(self, destruction: Destruction) -> bool:
-        """Whether a destruction is to be carried out; if it never was said, forget it."""
-        if self._is_said(destruction):
-            return True
-        if destruction.step is not Step.ANNOUNCED:
-            self._say_again(destruction)
-            return True
-        with self._ledger.recorder.appending():
-            # Whoever announced it held this lock: by now it is said, or never will be.
-            if self._is_said(destruction):
-                return True
-            self._destructions.withdraw(destruction)
-        return False
-
-    def _say_again(self, destruction: Destruction) -> None:
-        """Say it in a ledger that was restored from a backup made before."""
-        if not destruction.stream:
-            position = append_tombstone(self._ledger, destruction.subject_ref)
-        elif self._ledger.recorder.read_stream(destruction.stream):
-            position = self._redact_again(destruction)
-        else:
-            # The backup is older than the fact: there is nothing to be said of it.
-            return
-        self._destructions.move(destruction, Step.KEYS, position=position)
-
-    def _redact_again(self, destruction: Destruction) -> int:
-        """Say in a restored ledger that a fact was redacted; return where that stands."""
-        if self._ledger.vault.subject(destruction.subject_ref) is None:
-            return destruction.position
-        fact_id = destruction.stream.removeprefix(FACT)
-
-        def work(transaction: Transaction) -> None:
-            if not transaction.fact(fact_id).redacted:
-                transaction.add(fact_id, [FactRedacted()])
-
-        origin = Origin(reason="redacted before, said again after a restore")
-        self._transact("redact", origin, work, fact_id=fact_id, passes_freeze=True)
-        # It may have been there, elsewhere: this is not the first backup restored.
-        stamped = self._ledger.recorder.read_stream(destruction.stream)
-        topic = topic_of(FactRedacted)
-        return next(e.position for e in stamped if e.sealed.topic == topic)
-
-    def _carry_out(self, destruction: Destruction) -> None:
-        """Do every step that is left; each is recorded once it is done."""
-        if destruction.step is Step.ANNOUNCED:
-            self._destructions.destroy_keys(destruction)
-        if not destruction.stream:
-            for store in self._lookup.derived:
-                self._purge(store, destruction)
-        self._destructions.move(destruction, Step.PURGED)
-        stores = self._verified(destruction, self._destructions.counts(destruction))
-        done = all(each.verified and not each.remaining for each in stores)
-        step = Step.DONE if done else Step.PURGED
-        text = "" if destruction.stream else self._certified(destruction, stores)
-        self._destructions.move(destruction, step, certificate=text)
-
-    def _purge(self, store: DerivedStore, destruction: Destruction) -> None:
-        """Remove a subject from one store, counted before: another may do it, too."""
-        ref = destruction.subject_ref
-        self._destructions.count(destruction, store.name, store.remaining(ref))
-        self._destructions.count(destruction, store.name, store.purge(ref))
-
-    def _verified(
-        self, destruction: Destruction, counts: Mapping[str, int]
-    ) -> tuple[StoreReport, ...]:
-        """Overwrite what was removed, and look what is left, store by store."""
-        vault = StoreReport(
-            store="vault",
-            removed=counts.get("vault", 0),
-            remaining=self._destructions.remaining(destruction),
-            verified=self._destructions.scrub(),
-        )
-        if destruction.stream:
-            return (vault,)
-        derived = (
-            StoreReport(
-                store=store.name,
-                removed=counts.get(store.name, 0),
-                remaining=store.remaining(destruction.subject_ref),
-                verified=store.scrub(),
-            )
-            for store in self._lookup.derived
-        )
-        return vault, *derived
-
-    def _certified(self, destruction: Destruction, stores: Sequence[StoreReport]) -> str:
-        """Return what is kept of the certificate."""
-        said = replace(destruction, position=self._position(destruction))
-        return certified(self._ledger, said, stores)
-
-    def _position(self, destruction: Destruction) -> int:
-        for each in self._destructions.all():
-            if (each.subject_ref, each.stream) == (destruction.subject_ref, ""):
-                return each.position
-        return destruction.position
 
 
 def _of(subject_ref: str, *, position: int) -> Destruction:

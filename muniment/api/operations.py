@@ -52,8 +52,9 @@ from muniment.api.request_fields import (
     Whose,
 )
 from muniment.api.retaining import Retirement
-from muniment.api.summarizing import Summary
+from muniment.api.summaries import Summary
 from muniment.api.turns import Session, Turn
+from muniment.api.unsaying import DrawnFacts
 from muniment.domain.access import Principal
 from muniment.ledger.attesting import InclusionProof
 from muniment.projections.progress import Progress
@@ -229,6 +230,8 @@ OPERATIONS: Final = (
         taken={"limit": Count, "before": Text, "as_of": Time},
     ),
     _write("end_session", f"{_SESSION}/end", by=_WHY),
+    _write("redact_session", f"{_SESSION}/redact", taken={"facts": DrawnFacts}),
+    _write("redact_turn", "/turns/{turn_id}/redact", taken={"facts": DrawnFacts}),
     _read(
         "get_summaries",
         f"{_SESSION}/summaries",

@@ -106,6 +106,8 @@ VERBS: Final[Mapping[str, Verb]] = {
     "end_session": _write(Act.WRITE, Named.SESSION),
     "summarize_session": _write(Act.WRITE, Named.SESSION),
     "withdraw_summary": _write(Act.WRITE, Named.SESSION),
+    "redact_turn": _write(Act.ERASE, Named.TURN),
+    "redact_session": _write(Act.ERASE, Named.SESSION),
     "list_sessions": Verb(Act.RECALL, Named.SCOPE),
     "get_session": Verb(Act.RECALL, Named.SESSION),
     "get_turns": Verb(Act.RECALL, Named.SESSION),

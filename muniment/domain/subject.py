@@ -7,6 +7,7 @@ from typing import assert_never
 
 from muniment.domain.commands import (
     DeferRedaction,
+    DeferWordsRedaction,
     DiscloseSubject,
     EraseSubject,
     FreezeSubject,
@@ -26,6 +27,7 @@ from muniment.domain.events import (
     SubjectEvent,
     SubjectFrozen,
     SubjectThawed,
+    WordsRedactionDeferred,
 )
 from muniment.errors import HoldTakenError, UnknownHoldError
 
@@ -40,6 +42,7 @@ class SubjectState:
         holds: Holds in force, in the order they were placed.
         released: Holds that were released.
         deferred: Facts to be redacted, in the order that was asked for.
+        deferred_words: Turns and sessions to be redacted, likewise.
         erasure_deferred: Whether the subject is to be erased.
         erased: Whether its keys were destroyed.
     """
@@ -48,6 +51,7 @@ class SubjectState:
     holds: tuple[HoldPlaced, ...] = ()
     released: tuple[str, ...] = ()
     deferred: tuple[str, ...] = ()
+    deferred_words: tuple[WordsRedactionDeferred, ...] = ()
     erasure_deferred: bool = False
     erased: bool = False
 
@@ -57,6 +61,18 @@ class SubjectState:
             hold.hold_id
             for hold in self.holds
             if hold.fact_id is None or fact_id in (None, hold.fact_id)
+        )
+
+    def holds_on_words(self, fact_ids: Iterable[str]) -> tuple[str, ...]:
+        """Return the ids of the holds on what was said, of which these facts were drawn."""
+        drawn = {None, *fact_ids}
+        return tuple(hold.hold_id for hold in self.holds if hold.fact_id in drawn)
+
+    def withholds(self, session_id: str, number: int | None) -> bool:
+        """Whether a turn, or all of a session, is stored and not used, likewise."""
+        return self.erasure_deferred or any(
+            each.session_id == session_id and each.number in (None, number)
+            for each in self.deferred_words
         )
 
     def restricts(self, fact_id: str) -> bool:
@@ -87,9 +103,8 @@ def decide(command: SubjectCommand, subject: SubjectState) -> tuple[SubjectEvent
             return _place(command, subject)
         case ReleaseHold():
             return _release(command, subject)
-        case DeferRedaction():
-            asked = command.fact_id in subject.deferred
-            return () if asked else (RedactionDeferred(fact_id=command.fact_id),)
+        case DeferRedaction() | DeferWordsRedaction():
+            return _defer(command, subject)
         case DiscloseSubject():
             made = SubjectDisclosed(
                 disclosure_id=command.disclosure_id,
@@ -110,6 +125,13 @@ def redactions_due(subject: SubjectState) -> tuple[str, ...]:
     return tuple(each for each in subject.deferred if not subject.holds_on(each))
 
 
+def words_due(subject: SubjectState) -> tuple[WordsRedactionDeferred, ...]:
+    """Return the turns and sessions no hold stands against any more, in order."""
+    return tuple(
+        each for each in subject.deferred_words if not subject.holds_on_words(each.fact_ids)
+    )
+
+
 def evolve(subject: SubjectState, event: SubjectEvent) -> SubjectState:
     """Return *subject* after *event*. Total: never raises."""
     match event:
@@ -125,13 +147,13 @@ def evolve(subject: SubjectState, event: SubjectEvent) -> SubjectState:
             return replace(subject, holds=kept, released=released)
         case RedactionDeferred():
             return replace(subject, deferred=(*subject.deferred, event.fact_id))
-        case SubjectDisclosed():
-            return subject
+        case WordsRedactionDeferred():
+            return replace(subject, deferred_words=(*subject.deferred_words, event))
         case ErasureDeferred():
             return replace(subject, erasure_deferred=True)
         case SubjectErased():
             return SubjectState(erased=True)
-        case RequestAnswered():
+        case SubjectDisclosed() | RequestAnswered():
             return subject
         case _:
             assert_never(event)
@@ -140,6 +162,24 @@ def evolve(subject: SubjectState, event: SubjectEvent) -> SubjectState:
 def fold(events: Iterable[SubjectEvent]) -> SubjectState:
     """Return the subject that *events*, oldest first, add up to."""
     return reduce(evolve, events, SubjectState())
+
+
+def _defer(
+    command: DeferRedaction | DeferWordsRedaction, subject: SubjectState
+) -> tuple[SubjectEvent, ...]:
+    match command:
+        case DeferRedaction(fact_id=fact_id):
+            asked = fact_id in subject.deferred
+            return () if asked else (RedactionDeferred(fact_id=fact_id),)
+        case DeferWordsRedaction():
+            deferred = WordsRedactionDeferred(
+                session_id=command.session_id,
+                number=command.number,
+                fact_ids=command.fact_ids,
+            )
+            return () if deferred in subject.deferred_words else (deferred,)
+        case _:
+            assert_never(command)
 
 
 def _place(command: PlaceHold, subject: SubjectState) -> tuple[SubjectEvent, ...]:

@@ -44,8 +44,10 @@ class Destruction:
 
     Attributes:
         subject_ref: Whose.
-        stream: The one stream, or empty for the subject itself and all its streams.
-        key_id: Of the stream's key; 0 for a whole subject.
+        stream: What: the stream of a fact, or of a session, for all that was said in it;
+            that of its turns, a dot and a number, for one turn; empty for the subject
+            itself.
+        key_id: Of the key that opens it; 0 for a session or a subject, which have many.
         position: Of the event that says so.
         step: How far it has come.
         counts: What was removed, store by store, as JSON.
@@ -103,6 +105,34 @@ class Destructions:
                 sa.update(tables.vault).values(epoch=tables.vault.c.epoch + 1)
             )
             self._count(connection, destruction, "vault", int(gone))
+            self._move(connection, destruction, Step.KEYS)
+        self.on_destroyed()
+
+    def replace_keys(
+        self, destruction: Destruction, remnants: Mapping[int, bytes | None], gone: int
+    ) -> None:
+        """
+        Destroy keys but for what is left of them, for every process from then on.
+
+        Args:
+            destruction: Which.
+            remnants: By key, what stands in its place, wrapped; ``None`` for nothing.
+            gone: How many payloads cannot be read any more.
+        """
+        keys = tables.stream_key.c
+        ours = (keys.ledger == self._ledger) & (keys.subject_ref == destruction.subject_ref)
+        with self._writing() as connection:
+            for key_id, wrapped in sorted(remnants.items()):
+                this = ours & (keys.key_id == key_id)
+                if wrapped is None:
+                    connection.execute(sa.delete(tables.stream_key).where(this))
+                else:
+                    changed = sa.update(tables.stream_key).values(wrapped=wrapped)
+                    connection.execute(changed.where(this))
+            connection.execute(
+                sa.update(tables.vault).values(epoch=tables.vault.c.epoch + 1)
+            )
+            self._count(connection, destruction, "vault", gone)
             self._move(connection, destruction, Step.KEYS)
         self.on_destroyed()
 

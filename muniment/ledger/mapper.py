@@ -97,7 +97,7 @@ class SealingMapper(Mapper[str]):
         """Return a `SealedEvent` opened, as an `OpenedEvent`."""
         sealed = cast("SealedEvent", stored_event)
         subject = self._vault.subject(sealed.subject_ref)
-        keys = self._vault.keys(subject, [sealed.key_id]) if subject else {}
+        keys = self._vault.openers(subject, [sealed.key_id]) if subject else {}
         return OpenedEvent(
             originator_id=str(sealed.originator_id),
             originator_version=sealed.originator_version,
@@ -119,9 +119,9 @@ class SealingMapper(Mapper[str]):
             subject: Whose they are, or ``None`` to leave the content sealed.
             tagged: Whether the digests of what they say are wanted, too.
         """
-        keys: Mapping[int, bytes] = {}
+        keys: Mapping[int, payload.Key] = {}
         if subject is not None and events:
-            keys = self._vault.keys(subject, [each.sealed.key_id for each in events])
+            keys = self._vault.openers(subject, [each.sealed.key_id for each in events])
         keys = {0: self._header_key, **keys}
         return tuple(
             self._recorded(each, keys.get(each.sealed.key_id), subject if tagged else None)
@@ -192,17 +192,19 @@ class SealingMapper(Mapper[str]):
         if mark in _FIRST_FORMAT:
             plain = sealing.unseal(key, sealed, place=place)
         else:
-            plain = payload.unseal(key, sealed, place=place, shown=place.decode())
+            opened = payload.unseal(key, sealed, place=place, shown=place.decode())
+            assert opened is not None, "the key of headers is whole"
+            plain = opened
         return msgspec.json.decode(plain, type=Origin)
 
     def shown(self, events: Sequence[StampedEvent], subject: Subject | None) -> list[Shown]:
         """Return the parts of each of *events*, with the key that opens it and no other."""
-        keys: Mapping[int, bytes] = {}
+        keys: Mapping[int, payload.Key] = {}
         if subject is not None and events:
-            keys = self._vault.keys(subject, [each.sealed.key_id for each in events])
+            keys = self._vault.openers(subject, [each.sealed.key_id for each in events])
         return [self._shown(each.sealed, keys.get(each.sealed.key_id)) for each in events]
 
-    def _shown(self, sealed: SealedEvent, key: bytes | None) -> Shown:
+    def _shown(self, sealed: SealedEvent, key: payload.Key | None) -> Shown:
         stream, version = str(sealed.originator_id), sealed.originator_version
         where = f"{stream} version {version}"
         header, ciphertext, is_first = payload.unpacked(sealed.state, place=where)
@@ -210,11 +212,34 @@ class SealingMapper(Mapper[str]):
             return Shown(header=header, content=None, key=None)
         place = self._place(stream, version, sealed.topic, header)
         if is_first:
+            assert isinstance(key, bytes), "nothing is left of a key but what is newer"
             plain = sealing.unseal(key, ciphertext, place=place, shown=where)
             return Shown(header=header, content=plain, key=None)
-        plain = payload.unseal(key, ciphertext, place=place, shown=where)
-        own = payload.own_key(key, ciphertext, place=place)
-        return Shown(header=header, content=plain, key=own)
+        return Shown(
+            header=header,
+            content=payload.unseal(key, ciphertext, place=place, shown=where),
+            key=payload.own_key(key, ciphertext, place=place),
+        )
+
+    def own_keys(
+        self, events: Sequence[StampedEvent], subject: Subject
+    ) -> Mapping[bytes, bytes]:
+        """
+        Return the own keys of those of *events* that can be read, each by its nonce.
+
+        Raises:
+            BrokenSealError: If one of them has none: it is of the first format.
+        """
+        found = {}
+        for event, shown in zip(events, self.shown(events, subject), strict=True):
+            stream, version = event.sealed.originator_id, event.sealed.originator_version
+            place = f"{stream} version {version}"
+            _, ciphertext, is_first = payload.unpacked(event.sealed.state, place=place)
+            if is_first:
+                raise BrokenSealError(place)
+            if shown.key is not None:
+                found[payload.nonce_of(ciphertext)] = shown.key
+        return found
 
     def origin_key(self, subject: Subject | None, row: TransactionRow) -> bytes | None:
         """Return the key that opens the header of *row* alone, where there is one."""
@@ -230,7 +255,7 @@ class SealingMapper(Mapper[str]):
         return subject.header_key if mark == _OF_SUBJECT and subject else None
 
     def _recorded(
-        self, stamped: StampedEvent, key: bytes | None, tagged_by: Subject | None
+        self, stamped: StampedEvent, key: payload.Key | None, tagged_by: Subject | None
     ) -> RecordedEvent:
         event = self._open(stamped.sealed, key)
         return RecordedEvent(
@@ -244,15 +269,17 @@ class SealingMapper(Mapper[str]):
             event=event,
         )
 
-    def _open(self, sealed: SealedEvent, key: bytes | None) -> Event:
+    def _open(self, sealed: SealedEvent, key: payload.Key | None) -> Event:
         stream, version = str(sealed.originator_id), sealed.originator_version
         where = f"{stream} version {version}"
         header, ciphertext, is_first = payload.unpacked(sealed.state, place=where)
         content = None
         if key is not None:
             place = self._place(stream, version, sealed.topic, header)
-            unseal = sealing.unseal if is_first else payload.unseal
-            content = unseal(key, ciphertext, place=place, shown=where)
+            if is_first and isinstance(key, bytes):
+                content = sealing.unseal(key, ciphertext, place=place, shown=where)
+            elif not is_first:
+                content = payload.unseal(key, ciphertext, place=place, shown=where)
         try:
             return codec.decode(sealed.topic, header, content, place=where)
         except (

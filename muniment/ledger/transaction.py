@@ -19,7 +19,7 @@ from muniment.domain.events import (
 )
 from muniment.domain.fact import FactState, fold
 from muniment.domain.scope import Scope
-from muniment.domain.session import SessionEvent, SessionState
+from muniment.domain.session import SessionEvent, SessionState, TurnRedacted
 from muniment.domain.subject import SubjectState
 from muniment.errors import (
     SubjectErasedError,
@@ -34,6 +34,8 @@ from muniment.ledger.records import (
     FACT,
     SESSION,
     SUBJECT,
+    SUMMARIES,
+    TURNS,
     DraftEvent,
     Origin,
     RecordedEvent,
@@ -227,9 +229,20 @@ class Transaction:
             if last is not None and last.sealed.subject_ref != self.subject.ref:
                 raise AssertionError("only a stream's own subject adds to it")
             unread = last.sealed.originator_version if last else 0
-            key = self._key_of([last]) if last else None
+            key = self._key_of([last]) if last and not self._is_parted(last) else None
             self._streams[stream] = _Stream((), key, unread)
         self._add(stream, events)
+
+    def _is_parted(self, last: StampedEvent) -> bool:
+        """Whether the key *last* was sealed with is being destroyed for something else."""
+        kind, _, session_id = str(last.sealed.originator_id).partition("-")
+        if f"{kind}-" not in (TURNS, SUMMARIES):
+            return False
+        history = self._stream(SESSION + session_id).history
+        return any(
+            isinstance(each.event, TurnRedacted) and each.position > last.position
+            for each in history
+        )
 
     def configuration(self, position: int) -> int:
         """Return the version of the configuration at a position; 0 where there is none."""
@@ -317,7 +330,8 @@ class Transaction:
     def _key_of(self, stamped: Sequence[StampedEvent]) -> tuple[int, bytes] | None:
         if not stamped:
             return None
-        key_id = stamped[0].sealed.key_id
+        # The newest: of an older one there may be nothing left to seal with.
+        key_id = stamped[-1].sealed.key_id
         if key_id == 0:
             return 0, self._mapper.nobody.key
         key = self._vault.keys(self.subject, [key_id]).get(key_id)

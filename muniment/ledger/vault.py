@@ -20,7 +20,7 @@ import sqlalchemy as sa
 
 from muniment.domain.scope import Scope
 from muniment.errors import BrokenSealError
-from muniment.ledger import rotation, sealing
+from muniment.ledger import payload, rotation, sealing
 from muniment.ledger import vault_statements as statements
 from muniment.ledger import vault_tables as tables
 from muniment.ledger.bulk import insert_rows
@@ -87,7 +87,7 @@ class Vault:
         self._epoch = -1
         self._subjects: dict[str, Subject] = {}
         self._by_scope: dict[Scope, Subject] = {}
-        self._stream_keys: dict[tuple[str, int], bytes] = {}
+        self._stream_keys: dict[tuple[str, int], payload.Key] = {}
         self._spare: dict[str, list[tuple[int, bytes]]] = {}
         self.destructions = Destructions(engine, ledger=ledger, lock_timeout=lock_timeout)
         self._batch: dict[str, int] = {}
@@ -118,8 +118,8 @@ class Vault:
 
     def subject_with_keys(
         self, ref: str, key_ids: Iterable[int]
-    ) -> tuple[Subject, Mapping[int, bytes]] | None:
-        """Return what `subject` and `keys` do, of one moment; ``None`` when erased."""
+    ) -> tuple[Subject, Mapping[int, payload.Key]] | None:
+        """Return what `subject` and `openers` do, of one moment; ``None`` when erased."""
         with self._standing.held() as connection:
             self._forget_if_destroyed(connection)
             subject = self._subject(connection, ref)
@@ -177,7 +177,19 @@ class Vault:
 
     def keys(self, subject: Subject, key_ids: Iterable[int]) -> Mapping[int, bytes]:
         """
-        Return those of the stream keys of *subject* that were not destroyed.
+        Return those of the stream keys of *subject* that are whole, to seal with.
+
+        Raises:
+            BrokenSealError: If one of them is another subject's.
+        """
+        found = self.openers(subject, key_ids)
+        return {each: key for each, key in found.items() if isinstance(key, bytes)}
+
+    def openers(
+        self, subject: Subject, key_ids: Iterable[int]
+    ) -> Mapping[int, payload.Key]:
+        """
+        Return those of the stream keys of *subject* that open anything, to read with.
 
         Raises:
             BrokenSealError: If one of them is another subject's.
@@ -185,6 +197,15 @@ class Vault:
         with self._standing.held() as connection:
             self._forget_if_destroyed(connection)
             return self._keys_of(connection, subject, set(key_ids))
+
+    def wrapped_remnant(
+        self, subject: Subject, key_id: int, own_keys: payload.OwnKeys
+    ) -> bytes | None:
+        """Return what is to stand in the place of a key; nothing where nothing is left."""
+        if not own_keys:
+            return None
+        place = self._key_place(subject.ref, key_id)
+        return sealing.seal(subject.key, payload.as_bytes(own_keys), place=place)
 
     def epoch(self) -> int:
         """Return a number that rises when a key is destroyed, by whatever process."""
@@ -292,7 +313,7 @@ class Vault:
 
     def _keys_of(
         self, connection: sa.Connection, subject: Subject, wanted: AbstractSet[int]
-    ) -> Mapping[int, bytes]:
+    ) -> Mapping[int, payload.Key]:
         cached, ref = self._stream_keys, subject.ref
         found = {each: cached[ref, each] for each in wanted if (ref, each) in cached}
         if len(found) < len(wanted):
@@ -303,7 +324,7 @@ class Vault:
 
     def _fetch(
         self, connection: sa.Connection, subject: Subject, wanted: AbstractSet[int]
-    ) -> dict[int, bytes]:
+    ) -> dict[int, payload.Key]:
         """Return those of the *wanted* keys that the vault holds."""
         rows = rows_of_each(
             connection,
@@ -312,15 +333,16 @@ class Vault:
             every=(statements.KEYS, "key_ids"),
             ledger=self._ledger,
         )
-        found: dict[int, bytes] = {}
+        found: dict[int, payload.Key] = {}
         for key_id, subject_ref, wrapped in rows:
             if subject_ref != subject.ref:
                 raise BrokenSealError(f"key {key_id}, which is another subject's")
             place = self._key_place(subject.ref, key_id)
-            found[key_id] = sealing.unseal(subject.key, wrapped, place=place)
+            plain = sealing.unseal(subject.key, wrapped, place=place)
+            found[key_id] = payload.from_bytes(plain)
         return found
 
-    def _keep(self, opened: Mapping[tuple[str, int], bytes]) -> None:
+    def _keep(self, opened: Mapping[tuple[str, int], payload.Key]) -> None:
         if len(self._stream_keys) + len(opened) > _CACHED_MAX:
             self._stream_keys = {}
         self._stream_keys.update(opened)

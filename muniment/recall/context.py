@@ -121,13 +121,20 @@ class Record:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spoken:
-    """One turn that may go into a context; *said_at* is by the speaker's own clock."""
+    """
+    One turn that may go into a context.
+
+    Attributes:
+        said_at: By the speaker's own clock.
+        token: Stands in the place of a text that cannot be read; ours, no data.
+    """
 
     key: str
     role: str
     who: str
     text: str
     said_at: datetime
+    token: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -323,7 +330,8 @@ def _line(item: Item, template: Template) -> str:
         case Spoken():
             role = template.roles.get(item.role, item.role)
             who = f"{role} {as_data(item.who)}" if item.who else role
-            return f"- [{_time(item.said_at, template)}] {who}: {as_data(item.text)}"
+            text = item.token or as_data(item.text)
+            return f"- [{_time(item.said_at, template)}] {who}: {text}"
         case _:
             return f"- {as_data(item[1])}"
 

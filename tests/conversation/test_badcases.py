@@ -4,19 +4,23 @@ import subprocess
 import sys
 import sysconfig
 import venv
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from muniment import Badcase, Diagnosis, MemoryStore
-from muniment.api.badcases import load_badcase, replayed, write_badcase
+from muniment import Badcase, Diagnosis, MemoryStore, Scope
+from muniment.api.badcases import load_badcase, replayed, summary_of, write_badcase
+from muniment.api.gone import ERASED
+from muniment.api.turns import REDACTED
 from muniment.errors import InvalidValueError
 from tests.conversation import bot
 from tests.stores import Backend
 
 
 ROOT = Path(__file__).parents[2]
+CANARY = "canary 金丝雀 7734"
 AGENT = Path(bot.__file__)
 
 
@@ -196,3 +200,50 @@ def test_a_belief_that_was_lost_names_what_became_of_it(backend: Backend) -> Non
         redacted = found("likes tea")
         assert redacted.stage == "never said"
         assert before.fact_id in redacted.checks[-1].evidence
+
+
+def test_what_was_redacted_or_erased_since_stands_as_a_token(backend: Backend) -> None:
+    with backend.open(embedder="none") as store:
+        eng = Scope.team("eng")
+        tea = store.remember(f"likes tea {CANARY}", user_id="ann")
+        team = store.remember("the team likes tea", scope=eng)
+        session_id = store.start_session(user_id="ann").session_id
+        said = store.add_turns(
+            session_id,
+            turns=[{"role": "user", "content": f"tea {CANARY} {n}"} for n in range(3)],
+        )
+        store.summarize_session(session_id, keep=1, force=True)
+        store.build_context("tea", scopes=["user:ann", eng], recent_turns=1)
+        at = store.get_receipts(user_id="ann")[0].asked_at
+        wrong = store.add_turn(session_id, role="assistant", content=f"coffee {CANARY}")
+        before = store.reproduce_badcase(user_id="ann", timestamp=at)
+        assert (before.gone, before.is_empty) == ((), False)
+        assert wrong.turn_id == (before.answered and before.answered.turn_id)
+
+        fact = store.forget(tea.fact_id, mode="redact")
+        turn = store.redact_turn(said[0].turn_id)
+        store.redact_turn(wrong.turn_id)
+        store.erase(scope=eng, reason="asked")
+
+        case = store.reproduce_badcase(
+            user_id="ann", timestamp=at, agent=lambda **had: had["memory"].facts[0].content
+        )
+        assert [each.content for each in case.memory] == [REDACTED]
+        assert [e.content for e in case.convo] == [REDACTED, *(e.content for e in said[1:])]
+        assert [(each.kind, each.name, each.token, each.since) for each in case.gone] == [
+            ("fact", tea.fact_id, REDACTED, fact.recorded_at),
+            ("fact", team.fact_id, ERASED, None),
+            ("turn", said[0].turn_id, REDACTED, turn.recorded_at),
+            ("summary", f"{session_id}#1", REDACTED, None),
+        ]
+        assert case.answered is not None
+        assert (case.result, case.answered.content) == (REDACTED, REDACTED)
+        assert case.is_reproduced is None
+        assert case.receipts == before.receipts
+        assert load_badcase(write_badcase(case, backend.directory / "case")[0]) == replace(
+            case, result=None
+        )
+        store.erase(user_id="ann", reason="asked")
+        nothing = store.reproduce_badcase(user_id="ann", timestamp=at)
+        assert nothing.is_empty
+        assert "nobody had that memory, or it was erased" in summary_of(nothing)
