@@ -188,7 +188,8 @@ class ConversingStore(SharingStore):
             limit=_limit(limit),
             newest=True,
         )
-        found = self._talker.turns(query, for_use=as_of is None)
+        is_past = as_of is not None
+        found = (self._talker.turns if is_past else self._talker.turns_for_use)(query)
         if found is None:
             raise UnknownSessionError(session_id)
         return found

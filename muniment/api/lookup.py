@@ -7,7 +7,7 @@ What every reading verb does: resolve its times to one position once, and read a
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from muniment.api import showing
@@ -58,6 +58,25 @@ class Point:
 
 latest: Final[ContextVar[Point | None]] = ContextVar("latest", default=None)
 """Where the last answer in this context was read, for an edge that says so beside it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usable:
+    """
+    Subjects that may be used.
+
+    Attributes:
+        hidden: Facts of them that may not.
+        states: By the name inside, what binds each that was asked for; of the present.
+    """
+
+    subjects: Sequence[Subject]
+    hidden: frozenset[str] = frozenset()
+    states: Mapping[str, SubjectState] = field(default_factory=dict)
+
+    def state(self, subject_ref: str) -> SubjectState:
+        """Return what binds a subject; nothing where the past is looked at."""
+        return self.states.get(subject_ref, SubjectState())
 
 
 class Lookup:
@@ -188,12 +207,14 @@ class Lookup:
         usable = [each for each in found if not state.restricts(each[0].fact_id)]
         return usable[:limit]
 
-    def usable(self, subjects: Sequence[Subject]) -> tuple[list[Subject], frozenset[str]]:
-        """Return those of *subjects* that may be used now, and their facts that may not."""
-        states = [(each, self.ledger.subject_state(each)) for each in subjects]
-        used = [(each, state) for each, state in states if not state.erasure_deferred]
-        hidden = frozenset(fact_id for _, state in used for fact_id in state.deferred)
-        return [each for each, _ in used], hidden | withheld.get()
+    def usable(self, subjects: Sequence[Subject]) -> "Usable":
+        """Return those of *subjects* that may be used now, and what of them may not."""
+        states = {each.ref: self.ledger.subject_state(each) for each in subjects}
+        used = [each for each in subjects if not states[each.ref].erasure_deferred]
+        hidden = {fact_id for each in used for fact_id in states[each.ref].deferred}
+        return Usable(
+            subjects=used, hidden=withheld.get() | frozenset(hidden), states=states
+        )
 
     def is_restricted(self, fact: Fact) -> bool:
         """Whether a fact is stored and not used: a hold keeps it from being erased."""

@@ -6,7 +6,7 @@ from typing import TypedDict, Unpack
 
 from muniment.api import inputs, showing
 from muniment.api.found import LegRank, SearchHit, SearchHits
-from muniment.api.lookup import Point
+from muniment.api.lookup import Point, Usable
 from muniment.api.reading import ReadingStore
 from muniment.api.recalling import Recall
 from muniment.api.receipting import Handed, ReceiptBook, search_receipt
@@ -154,24 +154,30 @@ class SearchingStore(ReadingStore):
         if subject is not None and self._settings.receipts:
             self._receipts.leave(Handed(subject_ref=subject.ref, left=left))
 
-    def _answered(self, asked: Asked, point: Point) -> SearchHits:
+    def _whose(self, asked: Asked) -> Usable:
+        """Return the subjects that are asked: of the present, those that may be used."""
+        found = [self._ledger.vault.find(each) for each in asked.scopes]
+        subjects = [each for each in found if each is not None]
+        if not asked.is_current:
+            return Usable(subjects=subjects)
+        return self._lookup.usable(subjects)
+
+    def _answered(
+        self, asked: Asked, point: Point, usable: Usable | None = None
+    ) -> SearchHits:
         required = asked.min_position
         if required is not None and required > point.position:
             expected = f"at most {point.position}, the last position known there"
             raise InvalidValueError("min_position", required, expected)
-        found = [self._ledger.vault.find(each) for each in asked.scopes]
-        subjects = [each for each in found if each is not None]
-        hidden: frozenset[str] = frozenset()
-        if asked.is_current:
-            subjects, hidden = self._lookup.usable(subjects)
+        whose = usable or self._whose(asked)
         answer = self._recall.searcher.search(
             Question(
                 text=asked.text,
                 position=point.position,
                 required=point.position if required is None else required,
                 is_current=asked.is_current,
-                subjects=subjects,
-                hidden=hidden,
+                subjects=whose.subjects,
+                hidden=whose.hidden,
                 as_of=point.as_of,
                 asked_at=point.asked_at,
                 filters=asked.filters,

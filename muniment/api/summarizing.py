@@ -6,7 +6,7 @@ from typing import Final, Unpack
 
 from muniment.api import inputs
 from muniment.api.fields import Deed
-from muniment.api.lookup import Point
+from muniment.api.lookup import Point, Usable
 from muniment.api.replaying import ReplayingStore
 from muniment.api.summaries import (
     Piece,
@@ -36,6 +36,7 @@ from muniment.errors import (
 from muniment.instants import Time, to_instant
 from muniment.ledger.records import SESSION, SUMMARIES, RecordedEvent
 from muniment.ledger.transaction import Request, Transaction
+from muniment.ledger.vault import Subject
 from muniment.projections.vectors import chunks
 from muniment.recall.summary import (
     Extractive,
@@ -192,15 +193,17 @@ class SummarizingStore(ReplayingStore):
         session_id: str | None,
         turns: Sequence[Turn],
         point: Point,
-        *,
-        for_use: bool,
+        usable: Usable,
     ) -> list[Told]:
         """Return the summaries of what was said before *turns*, oldest first."""
         if session_id is None and turns:
             session_id = turns[-1].session_id
-        if session_id is None or self._conversation.session(session_id) is None:
+        row = self._conversation.session(session_id) if session_id else None
+        subject = self._ledger.vault.subject(row.subject_ref) if row else None
+        if session_id is None or subject is None:
             return []
-        used = self._used(session_id, point.position, for_use=for_use)
+        state = usable.state(subject.ref)
+        used = self._used_by(subject, session_id, point.position, state)
         inner = {source for each in used.values() for source in each.sources}
         shown = [each.number for each in turns if each.session_id == session_id]
         told = [
@@ -228,9 +231,16 @@ class SummarizingStore(ReplayingStore):
         subject = self._ledger.vault.subject(row.subject_ref) if row else None
         if subject is None:
             raise UnknownSessionError(session_id)
-        state = SubjectState()
-        if for_use:
-            state = self._ledger.subject_state(subject)
+        state = self._ledger.subject_state(subject) if for_use else SubjectState()
+        return self._used_by(subject, session_id, position, state)
+
+    def _used_by(
+        self,
+        subject: Subject,
+        session_id: str,
+        position: int | None,
+        state: SubjectState,
+    ) -> dict[int, Summary]:
         stamped = self._ledger.recorder.read_stream(SUMMARIES + session_id)
         known = [e for e in stamped if position is None or e.position <= position]
         events = {e.version: e for e in self._ledger.mapper.opened(known, subject)}

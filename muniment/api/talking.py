@@ -133,18 +133,20 @@ class Talker:
         is_gone = turn.content is None and self.ledger.was_erased(subject)
         return None if is_gone else turn
 
-    def turns(self, query: TurnQuery, *, for_use: bool = False) -> tuple[Turn, ...] | None:
+    def turns(
+        self, query: TurnQuery, *, binds: SubjectState | None = None
+    ) -> tuple[Turn, ...] | None:
         """
         Return what *query* asks for; ``None`` where its subject was erased meanwhile.
 
-        What was redacted is marked; *for_use*, what is withheld, too.
+        What was redacted is marked; so is, for use now, what is withheld by what *binds*.
         """
         subject = self.ledger.vault.subject(query.subject_ref)
         if subject is None:
             return None
         found = self.conversation.turns(query)
         said = self.ledger.mapper.opened([each.event for each in found], subject)
-        state = self.ledger.subject_state(subject) if for_use else SubjectState()
+        state = binds or SubjectState()
         turns = tuple(
             turn_of(subject, e, withheld=state.withholds(e.session_id, e.version))
             for e in said
@@ -153,6 +155,13 @@ class Talker:
             # The keys of an erased subject go before its rows.
             return None
         return turns
+
+    def turns_for_use(self, query: TurnQuery) -> tuple[Turn, ...] | None:
+        """Return what `turns` does, what is withheld now marked."""
+        subject = self.ledger.vault.subject(query.subject_ref)
+        if subject is None:
+            return None
+        return self.turns(query, binds=self.ledger.subject_state(subject))
 
     def place(self, session_id: str, turn_id: str) -> tuple[Instant, int]:
         """Return where a turn of a session stands among the others."""

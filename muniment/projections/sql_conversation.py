@@ -1,10 +1,12 @@
 """Conversations and receipts in SQL, applied with the events themselves."""
 
 import heapq
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql
 
 from muniment.domain.session import Role, SessionEnded
 from muniment.domain.time import FOREVER, Instant, Period
@@ -34,7 +36,6 @@ from muniment.projections.conversation import (
 
 
 _PAGE = 5_000
-_LIST_MAX = 500
 _NO_LIMIT = 2**31 - 1
 
 R = TypeVar("R")
@@ -171,14 +172,14 @@ class SqlConversation:
         return [make(row) for row in rows]
 
     def _of_facts(
-        self, query: sa.Select[str, int], fact_ids: Sequence[str], **values: int
-    ) -> Iterator[tuple[str, int]]:
+        self, query: Mapping[str, Prepared], fact_ids: Sequence[str], **values: int
+    ) -> list[tuple[str, int]]:
         with self._recorder.reading() as connection:
-            for start in range(0, len(fact_ids), _LIST_MAX):
-                some = fact_ids[start : start + _LIST_MAX]
-                named = {"ledger": self._ledger, "fact_ids": some, **values}
-                for row in connection.execute(query, named):
-                    yield row[0], row[1]
+            dialect = connection.dialect.name
+            listed = json.dumps(fact_ids) if dialect == "sqlite" else list(fact_ids)
+            named: dict[str, object] = {"fact_ids": listed, **values}
+            rows = query[dialect].rows(connection, ledger=self._ledger, **named)
+        return [(row[0], row[1]) for row in rows]
 
     def _events(self) -> Iterator[StampedEvent]:
         after = 0
@@ -329,28 +330,31 @@ _RECEIPTS = Prepared(
     .order_by(_r.asked_at_us.desc(), _r.position.desc())
     .limit(_int("most"))
 )
-_USES = (
+_ID = sa.func.json_each(_text("fact_ids")).table_valued("value").c.value
+_LISTED = sa.bindparam("fact_ids", type_=postgresql.ARRAY(sa.Text))
+
+
+def _of_listed(query: sa.Select[str, int]) -> Mapping[str, Prepared]:
+    """Return *query* of some facts: a list as one parameter is compiled once."""
+    query = query.where(_ours[tables.use])
+    return {
+        "sqlite": Prepared(query.where(_u.fact_id.in_(sa.select(_ID)))),
+        "postgresql": Prepared(query.where(_u.fact_id == sa.any_(_LISTED))),
+    }
+
+
+_USES = _of_listed(
     sa.select(_u.fact_id, _u.used_at_us)
-    .where(
-        _ours[tables.use],
-        _u.fact_id.in_(sa.bindparam("fact_ids", expanding=True)),
-        _u.used_at_us <= _int("until"),
-    )
+    .where(_u.used_at_us <= _int("until"))
     .order_by(_u.used_at_us)
 )
-_USE_COUNTS = (
+_USE_COUNTS = _of_listed(
     sa.select(_u.fact_id, sa.func.count())
-    .where(
-        _ours[tables.use],
-        _u.fact_id.in_(sa.bindparam("fact_ids", expanding=True)),
-        _u.position <= _int("position"),
-    )
+    .where(_u.position <= _int("position"))
     .group_by(_u.fact_id)
 )
-_LAST_USED = (
-    sa.select(_u.fact_id, sa.func.max(_u.used_at_us))
-    .where(_ours[tables.use], _u.fact_id.in_(sa.bindparam("fact_ids", expanding=True)))
-    .group_by(_u.fact_id)
+_LAST_USED = _of_listed(
+    sa.select(_u.fact_id, sa.func.max(_u.used_at_us)).group_by(_u.fact_id)
 )
 _END = Prepared(
     sa.update(tables.session)

@@ -217,6 +217,7 @@ class _Chosen:
     left_out: list[str] = field(default_factory=list)
     keys: set[str] = field(default_factory=set)
     headings: set[str] = field(default_factory=set)
+    lines: dict[str, str] = field(default_factory=dict)
     tokens: int = 0
 
     def offer(self, item: Item) -> None:
@@ -224,7 +225,8 @@ class _Chosen:
         if key in self.keys:
             return
         heading = _heading(item, self.template)
-        needed = self.count(_line(item, self.template) + "\n")
+        line = _line(item, self.template)
+        needed = self.count(line + "\n")
         if heading not in self.headings:
             needed += self.count(f"\n## {heading}\n")
         if not self.items:
@@ -236,12 +238,13 @@ class _Chosen:
         self.keys.add(key)
         self.headings.add(heading)
         self.items.append(item)
+        self.lines[key] = line
 
     def written(self) -> Assembled:
         """Return the text; parts counted one by one may be fewer tokens together."""
         while self.items:
             ordered = _in_order(self.items, self.template)
-            text = _text(ordered, self.template)
+            text = _text(ordered, self.lines, self.template)
             tokens = self.count(text)
             if tokens <= self.budget:
                 return Assembled(
@@ -292,14 +295,14 @@ def _best_at_both_ends(best_first: Sequence[Record]) -> list[Record]:
     return [*best_first[::2], *reversed(best_first[1::2])]
 
 
-def _text(items: Sequence[Item], template: Template) -> str:
+def _text(items: Sequence[Item], by_key: dict[str, str], template: Template) -> str:
     lines = [template.preamble, "<memory>"]
     heading = ""
     for each in items:
         if _heading(each, template) != heading:
             heading = _heading(each, template)
             lines += ["", f"## {heading}"]
-        lines.append(_line(each, template))
+        lines.append(by_key[_key(each)])
     return "\n".join([*lines, "</memory>", ""])
 
 
