@@ -106,13 +106,33 @@ class ReceivingStore(UnsayingStore):
             limit: Only so many, the newest; all if left out.
         """
         whose = inputs.scope_of(user_id, scope)
-        first, last = inputs.time_or_none(start), inputs.time_or_none(end)
-        asked = Period(
-            NO_END.start if first is None else first, FOREVER if last is None else last
-        )
-        if limit is not None:
-            inputs.count("limit", limit, least=1, most=RECEIPTS_MAX)
-        return self.receipts_of(whose, asked, limit=limit)
+        return self.receipts_of(whose, _asked(start, end), limit=_limit(limit))
+
+    @verb
+    def get_stray_receipts(
+        self,
+        *,
+        start: Time | None = None,
+        end: Time | None = None,
+        limit: int | None = None,
+    ) -> tuple[RecallReceipt, ...]:
+        """
+        Return the receipts of recalls from memories that there were not, oldest first.
+
+        Such as one with a mistyped name, or before anything was remembered. They say that
+        an agent was served with nothing and when, not for whom.
+
+        Args:
+            start: Only what was asked for then or later.
+            end: Only what was asked for before then.
+            limit: Only so many, the newest; all if left out.
+        """
+        self._receipts.flush()
+        nobody = self._ledger.mapper.nobody.ref
+        asked = _asked(start, end)
+        stamped = self._conversation.receipts(nobody, asked, limit=_limit(limit))
+        opened = self._ledger.mapper.opened(stamped, None)
+        return tuple(receipt_of(None, each) for each in opened)
 
     @verb
     def get_uses(self, fact_id: str, *, as_of: Time | None = None) -> tuple[datetime, ...]:
@@ -160,6 +180,19 @@ class ReceivingStore(UnsayingStore):
             expected = f"at most {self._settings.content_limit:,} bytes of JSON"
             raise InvalidValueError("value", f"{size:,} bytes", expected)
         return plain
+
+
+def _asked(start: Time | None, end: Time | None) -> Period:
+    first, last = inputs.time_or_none(start), inputs.time_or_none(end)
+    return Period(
+        NO_END.start if first is None else first, FOREVER if last is None else last
+    )
+
+
+def _limit(limit: int | None) -> int | None:
+    if limit is None:
+        return None
+    return inputs.count("limit", limit, least=1, most=RECEIPTS_MAX)
 
 
 def settings_of(ledger: Ledger, position: int) -> dict[int, Setting]:

@@ -127,6 +127,8 @@ _OF: Final[Fields] = {"scope": Whose}
 _FACT: Final = "/facts/{fact_id}"
 _SESSION: Final = "/sessions/{session_id}"
 _WHY: Final[Fields] = {"reason": Text}
+_WITHIN: Final[Fields] = {"start": Time, "end": Time, "limit": Count}
+_RECEIPTS: Final = tuple[RecallReceipt, ...]
 
 OPERATIONS: Final = (
     _read("whoami", "/whoami", Principal),
@@ -249,13 +251,8 @@ OPERATIONS: Final = (
     _read("get_facts_of_turn", "/turns/{turn_id}/facts", tuple[FactVersion, ...]),
     _read("get_source_turns", f"{_FACT}/turns", tuple[Turn, ...]),
     _read("get_uses", f"{_FACT}/uses", tuple[datetime, ...], taken={"as_of": Time}),
-    _read(
-        "get_receipts",
-        "/receipts",
-        tuple[RecallReceipt, ...],
-        needed=_OF,
-        taken={"start": Time, "end": Time, "limit": Count},
-    ),
+    _read("get_receipts", "/receipts", _RECEIPTS, needed=_OF, taken=_WITHIN),
+    _read("get_stray_receipts", "/receipts/stray", _RECEIPTS, taken=_WITHIN),
     _ask("build_context", "/contexts", Context, needed={"query": Text}, taken=CONTEXT),
     _ask(
         "why",

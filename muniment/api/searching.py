@@ -9,7 +9,12 @@ from muniment.api.found import LegRank, SearchHit, SearchHits
 from muniment.api.lookup import Point, Usable
 from muniment.api.reading import ReadingStore
 from muniment.api.recalling import Recall
-from muniment.api.receipting import Handed, ReceiptBook, search_receipt
+from muniment.api.receipting import (
+    Handed,
+    ReceiptBook,
+    search_receipt,
+    unaddressed,
+)
 from muniment.api.verbs import verb
 from muniment.domain.events import Status
 from muniment.domain.receipt import ReceiptLeft
@@ -148,10 +153,14 @@ class SearchingStore(ReadingStore):
         return hits
 
     def _leave_receipt(self, scopes: Sequence[Scope], left: ReceiptLeft) -> None:
-        """Leave a receipt with the first of the subjects that there is."""
+        """Leave a receipt with the first of the subjects that there is, or with nobody."""
+        if not self._settings.receipts:
+            return
         found = (self._ledger.vault.find(each) for each in scopes)
         subject = next((each for each in found if each is not None), None)
-        if subject is not None and self._settings.receipts:
+        if subject is None:
+            self._receipts.leave(Handed(subject_ref="", left=unaddressed(left)))
+        else:
             self._receipts.leave(Handed(subject_ref=subject.ref, left=left))
 
     def _whose(self, asked: Asked) -> Usable:

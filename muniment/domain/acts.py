@@ -150,6 +150,7 @@ VERBS: Final[Mapping[str, Verb]] = {
     "erasure_certificate": Verb(Act.ATTEST, Named.NOTHING),
     "get_config_as_of": Verb(Act.ATTEST, Named.NOTHING),
     "record_config": _write(Act.OPERATE, Named.NOTHING),
+    "get_stray_receipts": Verb(Act.OPERATE, Named.NOTHING),
     "count_lost_receipts": Verb(Act.OPERATE, Named.NOTHING),
     "flush_receipts": Verb(Act.OPERATE, Named.NOTHING),
     "plan_archive": Verb(Act.OPERATE, Named.NOTHING),
