@@ -213,7 +213,8 @@ _NAMES: Final = re.compile(
 )
 _WORDS: Final = re.compile(r"[a-z]{2,}")
 _ORDERS: Final = re.compile(
-    r"(?<!n't )(?<!not )\b(?:ignore|disregard|forget)\s+(?:all|any|every|what|the|your|previous|above)\b"
+    r"(?<!n't )(?<!not )\b(?:ignore|disregard|forget)\s+"
+    r"(?:all|any|every|what|the|your|previous|above)\b"
     r"|\b(?:answer|reply|respond|say)\s+(?:only|nothing but|just)\b|\bsystem prompt\b"
     r"|\bnew (?:orders|instructions)\b"
     r"|忽略(?:以上|之前|前面|上面|所有|一切)|只(?:回答|回复|输出|说)|系统提示",
