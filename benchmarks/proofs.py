@@ -2,18 +2,21 @@
 
 import base64
 import hashlib
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
-from functools import cache
+from functools import cache, partial
 from itertools import count
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from benchmarks.least import least
 from benchmarks.places import Place
 from benchmarks.sizes import Sizes
 from benchmarks.timing import Work, percentiles_ms, race, seconds
-from benchmarks.workload import fact_fields, user_id
+from benchmarks.versions import revise
+from benchmarks.workload import USERS, fact_fields, user_id
 from muniment import MemoryStore
 from muniment.ledger import proof, sql_append
 from muniment.ledger.leaves import LeafHasher
@@ -63,39 +66,58 @@ def _tree_cost(place: Place, sizes: Sizes) -> dict[str, object]:
         figures = race(
             contenders,
             baseline="remember_many without a tree",
-            rounds=sizes.rounds,
+            rounds=sizes.tree_rounds,
             count=sizes.batch * sizes.batches,
+            clock=time.process_time,
         )
     return {name: asdict(figure) for name, figure in figures.items()}
 
 
 def _verifying(place: Place, sizes: Sizes) -> dict[str, object]:
     """Return the events per second of a verification, and of its parts."""
-    events, rounds = sizes.verified, min(sizes.rounds, 2)
     with MemoryStore.open(place.settings("verified")) as store:
-        for first in range(0, events, sizes.batch):
+        for first in range(0, sizes.verified, sizes.batch):
             items = [fact_fields(first + each) for each in range(sizes.batch)]
             store.remember_many(items, user_id=user_id(first // sizes.batch))
         store.tree_head()
-        ledger = store._ledger  # noqa: SLF001 - the parts of a verb are measured
+        found = _raced(store, sizes, "")
+    with MemoryStore.open(place.settings("revised")) as store:
+        for first in range(0, sizes.verified_facts, USERS):
+            items = [fact_fields(first + each) for each in range(USERS)]
+            told = store.remember_many(items, user_id=f"u-{first}").facts
+            revise(store.update, [each.fact_id for each in told], versions=10)
+        store.tree_head()
+        return {**found, **_raced(store, sizes, " of facts with ten versions")}
 
-        def read(_times: int) -> None:
-            after = 0
-            while page := ledger.recorder.read_with_leaves(after=after, limit=_PAGE):
-                after = page[-1][0].position
 
-        def walk(_times: int) -> None:
-            assert not list(LedgerCheck(ledger, progress=lambda *_: None).findings())
+def _raced(store: MemoryStore, sizes: Sizes, of_what: str) -> dict[str, object]:
+    ledger = store._ledger  # noqa: SLF001 - the parts of a verb are measured
 
-        def verify(_times: int) -> None:
-            assert store.verify()
+    def read(_times: int) -> None:
+        after = 0
+        while page := ledger.recorder.read_rows(after=after, limit=_PAGE):
+            after = page[-1][0]
 
-        contenders: dict[str, Work] = {
-            "events read": read,
-            "events read, hashed and compared": walk,
-            "events verified, projections too": verify,
-        }
-        figures = race(contenders, baseline="events read", rounds=rounds, count=events)
+    def walk(_times: int) -> None:
+        assert not list(LedgerCheck(ledger, progress=lambda *_: None).findings())
+
+    def verify(_times: int) -> None:
+        assert store.verify()
+
+    contenders: dict[str, Work] = {
+        f"events{of_what} read": read,
+        f"events{of_what} read, hashed and compared": walk,
+        f"events{of_what} verified, projections too": verify,
+    }
+    if not of_what:
+        contenders["primitives alone: rows, hashes, keys, ciphers"] = partial(least, store)
+    figures = race(
+        contenders,
+        baseline=f"events{of_what} read",
+        rounds=min(sizes.rounds, 2),
+        count=ledger.present().head.position,
+        clock=time.process_time,
+    )
     return {name: asdict(figure) for name, figure in figures.items()}
 
 
@@ -111,12 +133,13 @@ def _proofs(size: int) -> dict[str, float]:
     head = TreeHead(origin=_ORIGIN, size=size, root=Tree(store).root(size), extra=extra)
     text = proof.head_text(head)
     line = proof.signature_line(_ORIGIN, public_key, key.sign(text.encode()))
-    taken, longest = [], 0
+    taken, longest, inclusion = [], 0, 0
     for number in range(_PROOFS):
         index = _spread(number, size)
         path = Tree(store).inclusion(index, size)
         proven = proof.proof_text(index, path, f"{text}\n{line}")
         longest = max(longest, len(proven.encode()))
+        inclusion = max(inclusion, len(proven.encode()) - len(f"{text}\n{line}".encode()))
 
         def check(proven: str = proven, leaf: bytes = leaves[index]) -> None:
             at, hashes, note = proof.read_proof(proven)
@@ -128,6 +151,7 @@ def _proofs(size: int) -> dict[str, float]:
     return {
         **percentiles_ms(taken),
         "bytes": longest,
+        "bytes_of_inclusion": inclusion,
         "bytes_of_hashes": depth * HASH_BYTES,
         "bytes_of_hashes_in_base64": depth * (len(base64.b64encode(bytes(HASH_BYTES))) + 1),
     }
@@ -145,7 +169,7 @@ def _no_tree() -> Iterator[None]:
     """Hash nothing and keep no tile meanwhile; the leaf of each event is empty."""
     blank: dict[tuple[object, str], Callable[..., object]] = {
         (SqlTree, "grow"): lambda *_: None,
-        (LeafHasher, "leaf"): lambda *_: b"",
+        (LeafHasher, "leaf_of"): lambda *_: b"",
         (sql_append, "digest_of"): lambda _: b"",
     }
     whole = {place: getattr(*place) for place in blank}

@@ -12,7 +12,7 @@ _TITLES = {
     "writes": "One caller, one `remember` after the other",
     "bulk": "`remember_many` in batches",
     "threads": "Many callers at once",
-    "proofs": "Proofs: what the tree costs, and how fast it is checked",
+    "proofs": "Proofs: what the tree costs, how fast it is checked; of processor time",
     "reads": "What was known then, among the facts of others",
     "erasure": "Erasure among the events of others",
     "disk": "Bytes on the disk",
@@ -80,7 +80,10 @@ def _disk_line(backend: str, name: str, figure: dict[str, Any]) -> str:
 
 
 def _size(figure: dict[str, float]) -> str:
-    return f"; at most {figure['bytes']:,} bytes" if "bytes" in figure else ""
+    if "bytes" not in figure:
+        return ""
+    parts = f", {figure['bytes_of_inclusion']:,} of them without the tree head"
+    return f"; at most {figure['bytes']:,} bytes{parts}"
 
 
 _TABLES: tuple[tuple[tuple[str, str], str, Callable[..., str]], ...] = (

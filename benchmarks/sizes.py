@@ -19,7 +19,9 @@ class Sizes:
         reads: Turns among each of them, in each of which every kind of read is asked
             several times.
         disk_facts: Facts of the stores whose bytes are counted.
+        tree_rounds: Of batches with and without a tree, which differ by little.
         verified: Events of the store that is verified; all really remembered.
+        verified_facts: Facts of ten versions each of another one.
         erased_facts: Of a user who is erased, each with ten versions.
         erased_among: Facts of others.
     """
@@ -33,7 +35,9 @@ class Sizes:
     others: tuple[int, ...]
     reads: int
     disk_facts: int
+    tree_rounds: int
     verified: int
+    verified_facts: int
     erased_facts: int
     erased_among: int
 
@@ -48,7 +52,9 @@ FULL = Sizes(
     others=(10_000, 100_000, 1_000_000, 2_000_000),
     reads=100,
     disk_facts=1_000,
+    tree_rounds=60,
     verified=1_000_000,
+    verified_facts=2_000,
     erased_facts=1_000,
     erased_among=1_000_000,
 )
@@ -62,7 +68,9 @@ QUICK = Sizes(
     others=(200, 400),
     reads=3,
     disk_facts=20,
+    tree_rounds=1,
     verified=100,
+    verified_facts=2,
     erased_facts=3,
     erased_among=200,
 )

@@ -13,16 +13,25 @@ import functools
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from datetime import timedelta
+from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 from urllib.parse import quote
 
 import httpx
+import msgspec
 
 from muniment import MemoryStore, errors
 from muniment.api.answers import Receipt, RollbackPlan
-from muniment.api.operations import OPERATIONS, Operation
+from muniment.api.badcases import replayed
+from muniment.api.giving import Evidence, given_out
+from muniment.api.importing import Imported, read_document
+from muniment.api.operation import Operation
+from muniment.api.operations import OPERATIONS
+from muniment.api.replaying import Badcase
 from muniment.api.shapes import shaped
+from muniment.api.signatures import Verbs
 from muniment.api.wire import revived
 from muniment.domain.scope import Scope
 from muniment.errors import (
@@ -32,6 +41,9 @@ from muniment.errors import (
     UnknownFieldError,
 )
 
+
+if TYPE_CHECKING:
+    from muniment.api.exporting import Export
 
 TIMEOUT_SECONDS: Final = 60.0
 
@@ -52,9 +64,12 @@ class ServedPlan(RollbackPlan):
     asked: Mapping[str, object]
 
 
-class Client:
+class Client(Verbs):
     """
     A store behind a service.
+
+    What is a function of the caller's own, such as ``progress``, stays where it is: verbs
+    that take one do not take it here, but for the agent of `reproduce_badcase`.
 
     Safe to use from many threads.
 
@@ -74,29 +89,61 @@ class Client:
             transport=transport,
         )
 
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - as the verb has it
-        operation = _BY_VERB.get(name)
-        if operation is None:
-            raise AttributeError(f"a service has no verb {name!r}")
-        if name in _PROPERTIES:
-            return self._called(operation)
-        return functools.partial(self._called, operation)
+    if not TYPE_CHECKING:
 
-    def plan_rollback(self, **asked: object) -> "ServedPlan":
-        """Return what a rollback would do; see `MemoryStore.plan_rollback`."""
-        plan = self._called(_BY_VERB["plan_rollback"], **asked)
-        values = {each.name: getattr(plan, each.name) for each in fields(plan)}
-        kept = {name: asked[name] for name in asked if name not in _INQUIRY}
-        return ServedPlan(**values, asked=kept)
+        def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - as the verb has it
+            operation = _BY_VERB.get(name)
+            if operation is None:
+                raise AttributeError(f"a service has no verb {name!r}")
+            if name in _PROPERTIES:
+                return self._called(operation)
+            return functools.partial(self._called, operation)
 
-    def apply(self, plan: "ServedPlan", **by: object) -> Receipt:
-        """Do what *plan* says, if its subject has not changed; see `MemoryStore.apply`."""
-        if not isinstance(plan, ServedPlan):
-            raise InvalidValueError("plan", plan, "a plan from plan_rollback of a client")
-        receipt: Receipt = self._called(
-            _BY_VERB["apply"], **plan.asked, position=plan.position, **by
-        )
-        return receipt
+        def plan_rollback(self, **asked: object) -> "ServedPlan":
+            """Return what a rollback would do; see `MemoryStore.plan_rollback`."""
+            plan = self._called(_BY_VERB["plan_rollback"], **asked)
+            values = {each.name: getattr(plan, each.name) for each in fields(plan)}
+            kept = {name: asked[name] for name in asked if name not in _INQUIRY}
+            return ServedPlan(**values, asked=kept)
+
+        def apply(self, plan: "ServedPlan", **by: object) -> Receipt:
+            """Do what *plan* says, if nothing changed; see `MemoryStore.apply`."""
+            if not isinstance(plan, ServedPlan):
+                raise InvalidValueError(
+                    "plan", plan, "a plan from plan_rollback of a client"
+                )
+            asked = {**plan.asked, "position": plan.position}
+            return self._called(_BY_VERB["apply"], **asked, **by)
+
+        def reproduce_badcase(self, *, agent=None, **asked: object) -> Badcase:  # noqa: ANN001
+            """Return a case, and what *agent* says here; see `MemoryStore`."""
+            if agent is not None and not callable(agent):
+                raise InvalidValueError("agent", agent, "something that can be called")
+            case = self._called(_BY_VERB["reproduce_badcase"], **asked)
+            return case if agent is None else replayed(case, agent)
+
+        def export(self, **asked: object) -> "Export":
+            """Return everything about a subject; see `MemoryStore.export`."""
+            from muniment.api.exporting import Export  # noqa: PLC0415 - it needs Arrow
+
+            document = read_document(self._sent(_BY_VERB["export"], **asked).content)
+            return Export(
+                export_id=document.export_id,
+                scope=Scope.parse(document.scope),
+                position=document.position,
+                document=document,
+            )
+
+        def export_evidence(self, file: Path | str, **asked: object) -> Evidence:
+            """Write a package of evidence here; see `MemoryStore.export_evidence`."""
+            operation = _BY_VERB["export_evidence"]
+            asked["points"] = [_point(each) for each in asked.get("points", ())]
+            return given_out(Path(file), lambda: self._sent(operation, **asked).content)
+
+        def import_export(self, document, **asked: object) -> Imported:  # noqa: ANN001
+            """Record what an export holds; see `MemoryStore.import_export`."""
+            sent = msgspec.to_builtins(read_document(document))
+            return self._called(_BY_VERB["import_export"], document=sent, **asked)
 
     def __dir__(self) -> list[str]:
         return sorted((*object.__dir__(self), *_BY_VERB))
@@ -116,7 +163,16 @@ class Client:
         """Let go of connections."""
         self._http.close()
 
-    def _called(self, operation: Operation, /, *args: object, **given_: object) -> Any:  # noqa: ANN401
+    def _called(self, operation: Operation, /, *args: object, **given: object) -> Any:  # noqa: ANN401
+        response = self._sent(operation, *args, **given)
+        try:
+            return revived(operation.answer, response.json())
+        except ValueError as error:
+            raise ServiceUnavailableError(str(response.url.host), str(error)) from error
+
+    def _sent(
+        self, operation: Operation, /, *args: object, **given_: object
+    ) -> httpx.Response:
         given = _named(operation, args, given_)
         path = operation.path
         for name in [each[1:-1] for each in path.split("/") if each[:1] == "{"]:
@@ -136,16 +192,16 @@ class Client:
             params=_query(sent) if operation.method == "GET" else None,
             json=sent if operation.method == "POST" and known else None,
         )
-        return self._answered(operation, request)
+        return self._response(request)
 
-    def _answered(self, operation: Operation, request: httpx.Request) -> Any:  # noqa: ANN401
+    def _response(self, request: httpx.Request) -> httpx.Response:
         try:
             response = self._http.send(request)
+            if response.is_success:
+                return response
             body = response.json()
         except (httpx.TransportError, ValueError) as error:
             raise ServiceUnavailableError(str(request.url.host), str(error)) from error
-        if response.is_success:
-            return revived(operation.answer, body)
         raise _error(body)
 
 
@@ -157,12 +213,22 @@ def _named(
         name: each for name, each in fields.items() if each is not None
     }
     given |= dict(zip(_NAMES.get(operation.verb, ()), args, strict=False))
+    if isinstance(ago := given.pop("older_than", None), timedelta):
+        given["older_than_us"] = ago // timedelta(microseconds=1)
     if "user_id" in given and not isinstance(given.get("principal"), Mapping):
         given["scope"] = Scope.user(given.pop("user_id"))
     for sent, argument in operation.renamed.items():
         if argument in given:
             given[sent] = given.pop(argument)
     return given
+
+
+def _point(given: object) -> object:
+    """Return a point as it is sent: a recorded time, or that and what it is about."""
+    if not isinstance(given, tuple):
+        return given
+    recorded_at, valid_at = given
+    return {"recorded_at": recorded_at, "valid_at": valid_at}
 
 
 def _headers(operation: Operation, given: dict[str, Any]) -> dict[str, str]:

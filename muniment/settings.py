@@ -29,6 +29,8 @@ class Settings(BaseSettings):
         archive_url: Where the archive lives: a directory, or a URL such as
             ``s3://bucket/path``. By default the directory ``archive`` beside an SQLite
             ledger; without one, on PostgreSQL, nothing can be archived.
+        timestamp_url: Where an authority stamps packages of evidence, by RFC 3161; none
+            is asked if left out.
         key_service: What gives the key-encryption keys instead of a file, as
             ``package.module:factory``; see `muniment.ledger.key_service`.
         tree_head_every: With every so many transactions a tree head is signed; 0 for
@@ -58,6 +60,9 @@ class Settings(BaseSettings):
         approve_above: A rollback, an erasure or the release of a hold by a principal that
             is about more facts than this waits for another's approval; never if left out.
         approvals_needed: How many others have to agree to a proposal.
+        truth_sources: What these sources say of a shared fact wins over what others say.
+        shared_policy: What becomes of a shared fact whose owner leaves: ``keep`` it for
+            somebody else, ``archive`` it, or ``delete`` it for good.
         receipts: Whether each recall of the present leaves a receipt.
         receipt_window: Seconds a receipt may wait for others, to be recorded together;
             what a killed process can lose.
@@ -95,6 +100,7 @@ class Settings(BaseSettings):
     lock_timeout: float = Field(default=30.0, gt=0, le=3600)
     pool_size: int = Field(default=16, ge=1, le=1000)
     archive_url: str | None = None
+    timestamp_url: str | None = Field(default=None, pattern=r"^https?://")
     key_service: str | None = None
     tree_head_every: int = Field(default=1_000, ge=0, le=1_000_000_000)
     qdrant_url: str | None = None
@@ -116,6 +122,8 @@ class Settings(BaseSettings):
     synonyms: dict[str, list[str]] = {}
     approve_above: int | None = Field(default=None, ge=0)
     approvals_needed: int = Field(default=1, ge=1, le=10)
+    truth_sources: frozenset[str] = frozenset()
+    shared_policy: Literal["keep", "archive", "delete"] = "keep"
     receipts: bool = True
     receipt_window: float = Field(default=0.05, ge=0, le=60)
     receipt_queue: int = Field(default=4096, ge=1, le=1_000_000)

@@ -9,6 +9,7 @@ in which no event of it begins or ends.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import assert_never
 
@@ -23,6 +24,7 @@ from muniment.domain.events import (
     FactRetired,
     FactRevised,
     FactRolledBack,
+    FactThinned,
 )
 from muniment.domain.time import BEGINNING, FOREVER, AsOf, Instant, Period
 
@@ -62,6 +64,8 @@ class Recorded:
             case _:
                 return None
 
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 Ledger = Sequence[Recorded]
 """All events of a ledger, or those of one fact, in order."""
@@ -219,6 +223,23 @@ def at_version(fact: Ledger, version: int) -> Held:
     return held(happened(fact[:version]))
 
 
+def kept(at: Instant, until: Instant) -> bool:
+    """Whether a time is kept by thinning until *until*: later, or where a year begins."""
+    return at >= until or _began_a_year(at) or _began_a_year(Instant(at + 1))
+
+
+def readable(fact: Ledger, until: Instant) -> set[int]:
+    """Return the versions that answer about a time that is kept, known at such a time."""
+    recorded = [each.recorded_at for each in fact]
+    held = [each.start for each in _stretches(happened(fact))]
+    return {
+        version
+        for at in _kept_times(recorded, until)
+        for about in _kept_times(held, until)
+        if (version := life(happened(known(fact, at)), about)[-1]) is not None
+    }
+
+
 def had_it_not(fact: Ledger, wrote: Wrote) -> Held:
     """Return what would be believed now had the events of a cause changed nothing."""
     return _pieces(happened(fact), lambda at: _life_without(fact, wrote, at)[-1])
@@ -264,6 +285,30 @@ def happened(fact: Ledger) -> list[FactEvent]:
     return [event for event in events if isinstance(event, FactEvent)]
 
 
+def _kept_times(changes: Iterable[Instant], until: Instant) -> list[Instant]:
+    """Return every time that is kept and may differ from the one before it."""
+    found = {until, *(each for each in changes if each >= until)}
+    for each in (*changes, until):
+        if BEGINNING < each < FOREVER:
+            # Where the year of a change began, and where the next one begins.
+            year = _moment(each).year
+            found |= {_year(year), _year(year + 1)}
+    found |= {Instant(each - 1) for each in found}
+    return sorted(each for each in found if kept(each, until))
+
+
+def _year(year: int) -> Instant:
+    return Instant((datetime(year, 1, 1, tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1))
+
+
+def _moment(at: Instant) -> datetime:
+    return _EPOCH + timedelta(microseconds=at)
+
+
+def _began_a_year(at: Instant) -> bool:
+    return BEGINNING < at < FOREVER and at == _year(_moment(at).year)
+
+
 def _next(
     shown: Sequence[int | None], version: int, event: FactEvent, at: Instant
 ) -> int | None:
@@ -278,7 +323,7 @@ def _next(
             return _right_after(shown, event.to_version) if inside else shown[-1]
         case FactRestored():
             return _right_after(shown, event.to_version)
-        case FactCorroborated():
+        case FactCorroborated() | FactThinned():
             return shown[-1]
         case FactRetired() | FactRedacted():
             return None
@@ -310,7 +355,7 @@ def _reaches(event: FactEvent, at: Instant) -> bool:
             return at in event.within
         case FactRetired() | FactRestored() | FactRedacted():
             return True
-        case FactCorroborated():
+        case FactCorroborated() | FactThinned():
             return False
         case _:
             assert_never(event)
@@ -323,7 +368,13 @@ def _speaks(event: FactEvent, at: Instant) -> bool:
             return _reaches(event, at)
         case FactCorroborated():
             return True
-        case FactRolledBack() | FactRestored() | FactRetired() | FactRedacted():
+        case (
+            FactRolledBack()
+            | FactRestored()
+            | FactRetired()
+            | FactRedacted()
+            | FactThinned()
+        ):
             return False
         case _:
             assert_never(event)

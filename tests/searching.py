@@ -2,9 +2,12 @@
 
 from array import array
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from muniment import MemoryStore, Settings
 from muniment.api.found import SearchHits
@@ -60,14 +63,21 @@ class MeaningOfThree:
 
 
 def settings_at(url: str, **fields: Any) -> Settings:  # noqa: ANN401 - of any setting
-    """
-    Return settings of a store at *url* that searches without a model or a thread.
-
-    And without receipts: they would count as uses of what is found from the moment when
-    they happen to be recorded, on a clock that stands still that of the question itself.
-    """
-    usual = {"embedder": "none", "upkeep": False, "receipts": False}
+    """Return settings of a store at *url* that searches without a model or upkeep."""
+    usual = {"embedder": "none", "upkeep": False}
     return Settings(**{"database_url": url, **usual, **fields})
+
+
+def target_of(request: pytest.FixtureRequest, directory: Path) -> str | Path:
+    """Return where the store of a fixture is, which is run for each of `PLACES`."""
+    match request.param:
+        case "memory":
+            return "memory://"
+        case "sqlite":
+            return directory / "store"
+        case _:
+            url: str = request.getfixturevalue("postgres_database")
+            return url
 
 
 def open_at(
@@ -93,6 +103,19 @@ def open_with(
     recall.meaning.use(embedder)
     recall.upkeep._makers = Makers(embedder=embedder, lexicon=LEXICON)
     return store
+
+
+def asked_again(
+    store: MemoryStore,
+    query: str,
+    hits: SearchHits,
+    **fields: Any,  # noqa: ANN401 - of any search
+) -> SearchHits:
+    """Return what *query* finds as of where *hits* were found, but for when it is asked."""
+    again = store.search(
+        query, user_id="u", as_of=hits.known_at, valid_at=hits.valid_at, **fields
+    )
+    return replace(again, recorded_at=hits.recorded_at)
 
 
 def contents(hits: SearchHits) -> list[str | None]:

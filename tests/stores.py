@@ -8,7 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from muniment import MemoryStore, Settings
+from muniment import MemoryStore, Settings, migrations
 from muniment.api.key_files import KEY_FILE
 from muniment.api.opening import (
     VAULT_FILE,
@@ -18,6 +18,7 @@ from muniment.api.opening import (
     open_ledger,
 )
 from muniment.domain.time import Instant
+from muniment.ledger.database import connect, dispose
 from muniment.ledger.recorder import Append, LedgerRecorder
 from muniment.ledger.records import SealedEvent, StampedEvent, TransactionRow
 
@@ -113,6 +114,15 @@ def backend_at(kind: str, *, directory: Path, postgres_url: str | None) -> Backe
         case _:
             assert postgres_url is not None, "a database of the server is named"
             return Backend(kind, postgres_url, directory)
+
+
+def upgrade_empty(database_url: str) -> None:
+    """Make the tables of a ledger, and no ledger in them: a place to be copied."""
+    engine = connect(database_url, lock_timeout=10, pool_size=1)
+    try:
+        migrations.upgrade(engine, "ledger", lock_timeout=10)
+    finally:
+        dispose(engine)
 
 
 class SteppingClock:

@@ -11,14 +11,16 @@ import inspect
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from muniment.api import inputs
 from muniment.api.accesses import AccessLog, AccessRecords, Look
 from muniment.api.approvals import WATCHED, settle
+from muniment.api.importing import read_document
 from muniment.api.lookup import withheld
 from muniment.api.searching import scopes_of
 from muniment.api.sensitivity import is_careful, is_restricted, own_words, unrestricted
+from muniment.api.signatures import Verbs
 from muniment.api.verbs import fields_of
 from muniment.api.whose import refuse_unseen, whose
 from muniment.domain.access import (
@@ -45,7 +47,7 @@ from muniment.errors import (
 from muniment.ledger.records import SUBJECT
 
 
-class ActingStore:
+class ActingStore(Verbs):
     """
     A store as one principal may use it: the verbs of `MemoryStore`, each guarded.
 
@@ -85,16 +87,18 @@ class ActingStore:
         """Return who asks."""
         return self.principal
 
-    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - as the verb has it
-        found = None if name[:1] == "_" else inspect.getattr_static(self._store, name, None)
-        if found is None:
-            raise AttributeError(f"a store has no verb {name!r}")
-        if name not in VERBS:
-            raise UnguardedVerbError(name)
-        if isinstance(found, property):
-            return self._called(name, lambda: getattr(self._store, name))
-        method: Callable[..., object] = getattr(self._store, name)
-        return functools.wraps(method)(functools.partial(self._called, name, method))
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - as the verb has it
+            found = inspect.getattr_static(self._store, name, None)
+            if found is None or name[:1] == "_":
+                raise AttributeError(f"a store has no verb {name!r}")
+            if name not in VERBS:
+                raise UnguardedVerbError(name)
+            if isinstance(found, property):
+                return self._called(name, lambda: getattr(self._store, name))
+            method: Callable[..., object] = getattr(self._store, name)
+            return functools.wraps(method)(functools.partial(self._called, name, method))
 
     def __dir__(self) -> list[str]:
         return sorted((*object.__dir__(self), *VERBS))
@@ -115,6 +119,11 @@ class ActingStore:
         if self.principal.kind is Kind.AGENT and name in ("build_context", "search"):
             # An agent cannot choose to leave no trace of itself.
             fields |= {"receipt": True, "agent": self.principal.id}
+        if fields.get("document") is not None:
+            fields["document"] = read_document(fields["document"])  # type: ignore[arg-type]
+        if name == "hand_over" and fields.get("policy") is None:
+            # Whether it is an erasure has to be known before it is allowed.
+            fields["policy"] = self._store.settings.shared_policy
         arguments = _by_name(method, args, fields)
         rights = [
             (scope, self._right(name, arguments, scope))

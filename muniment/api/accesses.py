@@ -7,8 +7,11 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any
 
+import msgspec
+
 from muniment.api.answers import Fact, FactVersion
 from muniment.api.shapes import shaped
+from muniment.archive.portable import Document
 from muniment.domain.access import Grant, Principal, Right
 from muniment.domain.access_events import (
     AccessRecorded,
@@ -311,6 +314,9 @@ _QUERY_TEXT_MAX = 4_096
 
 def plain(value: object) -> Json:
     """Return one field of a question as JSON, long texts by their digest."""
+    if isinstance(value, Document):
+        # What it holds is in the memory by now; that it was this one is enough here.
+        return f"sha256:{hashlib.sha256(msgspec.json.encode(value)).hexdigest()}"
     if isinstance(value, str) and len(value) > _QUERY_TEXT_MAX:
         return f"sha256:{hashlib.sha256(value.encode(errors='replace')).hexdigest()}"
     return type(value).__name__ if callable(value) else shaped(value)

@@ -23,7 +23,7 @@ from muniment.domain.receipt import (
 )
 from muniment.domain.scope import Scope
 from muniment.domain.text import Json
-from muniment.domain.time import FOREVER, Instant, Period
+from muniment.domain.time import FOREVER, Period
 from muniment.errors import InvalidValueError
 from muniment.instants import Time, moment, to_instant
 from muniment.ledger import codec, tally
@@ -106,7 +106,10 @@ class ReceivingStore(UnsayingStore):
             limit: Only so many, the newest; all if left out.
         """
         whose = inputs.scope_of(user_id, scope)
-        return self.receipts_of(whose, _asked(start, end), limit=_limit(limit))
+        asked = _asked(start, end)
+        self._receipts.flush()
+        self._lookup.now()
+        return self.receipts_of(whose, asked, limit=_limit(limit))
 
     @verb
     def get_stray_receipts(
@@ -145,8 +148,11 @@ class ReceivingStore(UnsayingStore):
         """
         inputs.name("fact_id", fact_id)
         self._receipts.flush()
-        until = FOREVER if as_of is None else to_instant(as_of)
-        found = self._conversation.uses([fact_id], Instant(until))
+        if as_of is None:
+            until, _ = FOREVER, self._lookup.now()
+        else:
+            until = self._lookup.at(to_instant(as_of), None).asked_at
+        found = self._conversation.uses([fact_id], until)
         return tuple(moment(each) for each in found.get(fact_id, ()))
 
     def count_lost_receipts(self) -> int:
@@ -159,6 +165,9 @@ class ReceivingStore(UnsayingStore):
 
     def flush_receipts(self) -> None:
         """Return once every receipt so far is durable; they become so by themselves."""
+        self._receipts.flush()
+
+    def _settle(self) -> None:
         self._receipts.flush()
 
     def receipts_of(

@@ -100,8 +100,8 @@ class FactVersion:
     Attributes:
         fact_id: The fact.
         kind: ``asserted``, ``revised``, ``corrected``, ``corroborated``, ``ended``,
-            ``retired``, ``restored``, ``rolled_back`` or ``redacted``.
-        content: What it says; ``None`` when it says nothing, or was redacted.
+            ``retired``, ``restored``, ``rolled_back``, ``redacted`` or ``thinned``.
+        content: What it says; ``None`` when it says nothing, or was redacted or thinned.
         valid_from: For when it says so; ``None`` where it says nothing of that.
         valid_to: Until when, exclusive; of an ``ended`` version, when it ended.
         confidence: How sure it was said, 0 to 1; ``None`` where it says nothing.
@@ -109,6 +109,8 @@ class FactVersion:
         claimed_at: When an imported statement says it was recorded elsewhere.
         restores: The version it brings back, if it does.
         survivor: The fact that says the same, where it was merged into one.
+        thinned: The versions whose content it made unreadable, where it thinned the fact;
+            the first and the last of each run.
     """
 
     fact_id: str
@@ -132,6 +134,7 @@ class FactVersion:
     claimed_at: datetime | None
     restores: int | None
     survivor: str | None = None
+    thinned: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,10 @@ from muniment.ledger.records import Origin
 
 
 WATCHED: Final = frozenset(
-    {"apply", "erase", "release_hold", "rollback_to_timestamp", "rollback_where", "undo"}
+    {
+        *("apply", "erase", "hand_over", "release_hold"),
+        *("rollback_to_timestamp", "rollback_where", "undo"),
+    }
 )
 """What can be about many facts at once, and takes something away or lets it go."""
 
@@ -95,6 +98,10 @@ def _size(
         case "rollback_where":
             cause = Cause(**{each: arguments.get(each) for each in _CAUSE})
             return len(store.plan_rollback(scope=scope, where=cause).diff)
+        case "hand_over" if arguments.get("policy") != "delete":
+            return 0
+        case "hand_over":
+            return len(store.list_shared(scope=scope, owner=arguments.get("owner")))
         case _:
             return int(store.plan_erasure(scope=scope).facts)
 

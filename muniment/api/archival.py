@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from muniment.api.exporting import Export
     from muniment.api.giving import Evidence
     from muniment.api.importing import Imported
-    from muniment.archive.archiver import Archived, ArchivePlan, Archiver, Progress
+    from muniment.archive.archiver import Archiver, Progress
     from muniment.archive.package import Source
     from muniment.archive.portable import Document
-    from muniment.archive.query import Rows
+    from muniment.archive.told import Archived, ArchivePlan, Rows
 
 
 class ArchivalStore(CustodialStore):
@@ -36,6 +36,7 @@ class ArchivalStore(CustodialStore):
 
     sources: "tuple[Source, ...]" = ()
     _content_limit: int
+    _timestamp_url: str | None
 
     @verb
     def plan_archive(
@@ -93,7 +94,7 @@ class ArchivalStore(CustodialStore):
         Raises:
             DamagedArchiveError: If a segment is not what it was when it was written.
         """
-        return self._archiver().prune(self._lookup.timeline, progress=progress or _silent)
+        return self._archiver().prune(progress=progress or _silent)
 
     @verb
     def query_archive(self, sql: str) -> "Rows":
@@ -143,12 +144,15 @@ class ArchivalStore(CustodialStore):
             end: Recorded before; up to now if left out.
             points: When what was known is worked out: recorded times, or pairs of a
                 recorded time and the time it is about.
-            third_parties: Names that are replaced by tokens wherever they stand.
+            third_parties: Names that are replaced by tokens wherever they stand. The ids
+                of other users and teams of the ledger are, too, where they are words.
             who: See `Who`.
 
         Raises:
             InvalidValueError: If *file* is there already.
             FutureAsOfError: If a time has not come.
+            TimeStampUnavailableError: If an authority is set and does not stamp it; that
+                it was asked for is recorded, and no file is written.
         """
         from muniment.api.evidencing import Asked, EvidenceMaker  # noqa: PLC0415 - as below
         from muniment.api.giving import given_out, point_of  # noqa: PLC0415 - as below
@@ -162,7 +166,10 @@ class ArchivalStore(CustodialStore):
             third_parties=inputs.names("third_parties", third_parties),
         )
         origin = inputs.origin({**who, "reason": inputs.reason(reason)})
-        maker = EvidenceMaker(self._lookup, asked, self.sources)
+        maker = EvidenceMaker(
+            self._lookup, asked, self.sources, timestamp_url=self._timestamp_url
+        )
+        self._settle()
         return given_out(Path(file), lambda: maker.make(origin))
 
     @write_verb
@@ -172,6 +179,8 @@ class ArchivalStore(CustodialStore):
         user_id: str | None = None,
         scope: Scope | None = None,
         matter: str = "subject access",
+        hide_others: bool = False,
+        third_parties: Sequence[str] = (),
         **by: Unpack[By],
     ) -> "Export":
         """
@@ -181,6 +190,9 @@ class ArchivalStore(CustodialStore):
             user_id: Whose memory; or *scope*.
             scope: Whose memory; or *user_id*.
             matter: What it is for; that it was given out is recorded.
+            hide_others: Replace the ids of other users and teams by tokens. Such a copy
+                is for reading: it cannot be imported.
+            third_parties: Names to be replaced as well; this says *hide_others*, too.
             by: See `By`.
 
         Raises:
@@ -191,7 +203,14 @@ class ArchivalStore(CustodialStore):
         whose = inputs.scope_of(user_id, scope)
         named = inputs.name("matter", matter)
         exporter = Exporter(self._lookup, self.sources)
-        return exporter.export(whose, matter=named, origin=inputs.origin(by))
+        self._settle()
+        hidden = inputs.names("third_parties", third_parties)
+        return exporter.export(
+            whose,
+            matter=named,
+            origin=inputs.origin(by),
+            third_parties=hidden if hide_others or hidden else None,
+        )
 
     @write_verb
     def import_export(
@@ -216,12 +235,16 @@ class ArchivalStore(CustodialStore):
         importer = Importer(self._ledger, content_limit=self._content_limit)
         return importer.run(read_document(document))
 
+    def _settle(self) -> None:
+        """Record what waits to be recorded, so that it is in what is given out."""
+
     def _archiver(self) -> "Archiver":
         # Imported here: a store that is not archived needs no Arrow.
         from muniment.archive.archiver import Archiver  # noqa: PLC0415
         from muniment.archive.shelf import shelf_at  # noqa: PLC0415
 
-        return Archiver(self._ledger, shelf_at(named(self._archive_place)))
+        shelf = shelf_at(named(self._archive_place))
+        return Archiver(self._ledger, shelf, self._lookup.timeline)
 
     def _until(self, until: Time | None, older_than: timedelta | None) -> Instant:
         if until is not None and older_than is not None:

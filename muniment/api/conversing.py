@@ -5,8 +5,8 @@ from typing import Any, Unpack
 
 from muniment.api import inputs, showing
 from muniment.api.answers import FactVersion, Receipt
+from muniment.api.entrusting import EntrustingStore
 from muniment.api.fields import By, KeyedDeed, NewTurn
-from muniment.api.sharing import SharingStore
 from muniment.api.talking import Talker, turns_added
 from muniment.api.transacting import receipt
 from muniment.api.turns import Session, Turn
@@ -24,7 +24,7 @@ TURNS_MAX = 10_000
 """Most turns kept in one transaction, and the highest limit of what is given back."""
 
 
-class ConversingStore(SharingStore):
+class ConversingStore(EntrustingStore):
     """A store that keeps what was said, beside what is remembered of it."""
 
     @write_verb
@@ -136,6 +136,7 @@ class ConversingStore(SharingStore):
             UnknownSessionError: If there is none, or its subject was erased.
         """
         inputs.name("session_id", session_id)
+        self._lookup.now()
         found = self._talker.session(session_id)
         if found is None:
             raise UnknownSessionError(session_id)
@@ -147,6 +148,7 @@ class ConversingStore(SharingStore):
     ) -> tuple[Session, ...]:
         """Return the sessions of a subject, the first begun first."""
         subject = self._ledger.vault.find(inputs.scope_of(user_id, scope))
+        self._lookup.now()
         rows = self._conversation.sessions(subject.ref) if subject else ()
         found = (self._talker.session(row.session_id) for row in rows)
         return tuple(each for each in found if each is not None)
@@ -241,7 +243,9 @@ class ConversingStore(SharingStore):
         Raises:
             UnknownTurnError: If there is none, or its subject was erased.
         """
-        found = self._talker.turn(inputs.name("turn_id", turn_id))
+        inputs.name("turn_id", turn_id)
+        self._lookup.now()
+        found = self._talker.turn(turn_id)
         if found is None:
             raise UnknownTurnError(turn_id)
         return found
@@ -255,6 +259,7 @@ class ConversingStore(SharingStore):
             UnknownFactError: If it was never recorded, or its subject was erased.
         """
         inputs.name("fact_id", fact_id)
+        self._lookup.now()
         subject, events = self._ledger.fact(fact_id)
         versions = self._lookup.versions(subject, events)
         names = dict.fromkeys(turn for each in versions for turn in each.source_turns)

@@ -1,6 +1,6 @@
 """Custody of a store: proofs, verification, holds, erasure, retention, keys."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Unpack
@@ -13,13 +13,12 @@ from muniment.api.forgetting import Forgetter
 from muniment.api.retaining import Retainer, Retirement
 from muniment.api.transacting import receipt
 from muniment.api.verbs import verb, write_verb
+from muniment.api.verifying import projections_astray
 from muniment.api.writing import WritingStore
 from muniment.archive.cold import named
 from muniment.domain.commands import PlaceHold
 from muniment.domain.policy import RetentionRule
 from muniment.domain.scope import Scope
-from muniment.errors import ProjectionError
-from muniment.errors.categories import Corruption
 from muniment.ledger.attesting import Attestor, InclusionProof
 from muniment.ledger.ids import new_hold_id
 from muniment.ledger.verification import (
@@ -27,12 +26,9 @@ from muniment.ledger.verification import (
     Finding,
     LedgerCheck,
     Progress,
-    unreadable,
 )
 from muniment.ledger.witness import Witness
-from muniment.projections.beliefs import differences
 from muniment.projections.conversation import Conversation
-from muniment.projections.conversation import differences as said_otherwise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,7 +142,8 @@ class CustodialStore(WritingStore):
             if len(findings) == FINDINGS_MAX:
                 break
         if not findings:
-            findings.extend(self._projections_astray())
+            derived = self._lookup.timeline, self._conversation
+            findings.extend(projections_astray(self._ledger, *derived))
         return Verification(
             events=check.events, heads=check.heads, findings=tuple(findings[:FINDINGS_MAX])
         )
@@ -359,40 +356,6 @@ class CustodialStore(WritingStore):
 
         found = archive_findings(recorder, shelf_at(named(self._archive_place)))
         return list(islice(found, FINDINGS_MAX))
-
-    def _projections_astray(self) -> list[Finding]:
-        before = self._ledger.present().head
-        found = self._compared()
-        if found and self._ledger.present().head != before:
-            # Ledger and projection were read one after the other, and written meanwhile.
-            with self._ledger.recorder.appending():
-                found = self._compared()
-        return found
-
-    def _compared(self) -> list[Finding]:
-        timeline = self._lookup.timeline
-        try:
-            return [
-                Finding(position=position, kind="projection", problem=problem)
-                for position, problem in (
-                    *differences(timeline.fresh_rows(), timeline.rows()),
-                    *self._conversation_astray(),
-                )
-            ]
-        except ProjectionError as error:
-            problem = f"a row that no event leads to: {error.problem}"
-            return [Finding(position=error.position, kind="projection", problem=problem)]
-        except Corruption:
-            # Its hashes were made to fit, but nobody can seal without the key.
-            found = list(islice(unreadable(self._ledger), FINDINGS_MAX))
-            if not found:
-                raise
-            return found
-
-    def _conversation_astray(self) -> Iterator[tuple[int, str]]:
-        """Yield where what is kept of conversations does not follow from the ledger."""
-        kept = self._conversation
-        return said_otherwise(kept.fresh_rows(), kept.rows())
 
 
 def _silent(_done: int, _of: int) -> None:

@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 from muniment.api.certificates import StoreReport
 from muniment.api.certifying import certified
+from muniment.api.copies import Copies, Copy
 from muniment.api.lookup import Lookup
 from muniment.api.redacting import WordsRedactor, said_again, words_of
 from muniment.domain.events import FactRedacted, SubjectErased
@@ -14,6 +16,10 @@ from muniment.ledger.records import FACT, SUBJECT
 from muniment.ledger.tombstones import append_tombstone
 from muniment.ledger.transaction import Transaction
 from muniment.projections.beliefs import DerivedStore
+
+
+SHARED: Final = "shared"
+"""What an erasure calls the copies of facts in memories they were shared with."""
 
 
 class Destroyer:
@@ -29,11 +35,33 @@ class Destroyer:
         self._ledger = lookup.ledger
         self._destructions = lookup.ledger.vault.destructions
         self._words = WordsRedactor(lookup.ledger)
+        self._copies = Copies(lookup.ledger)
 
-    def resume(self) -> None:
-        """Go on with everything that is announced and not done, from whatever step."""
+    def announce(self, transaction: Transaction, fact_id: str) -> None:
+        """Announce the redaction of a fact, and collect the event that says so."""
+        self._destructions.announce(
+            Destruction(
+                subject_ref=transaction.subject.ref,
+                stream=FACT + fact_id,
+                key_id=transaction.key_id(fact_id),
+                position=transaction.next_position,
+                step=Step.ANNOUNCED,
+            )
+        )
+        transaction.add(fact_id, [FactRedacted()])
+
+    def resume(self, *, every: bool = False) -> None:
+        """
+        Go on with everything that is announced and not done, from whatever step.
+
+        Args:
+            every: Whether what is done is looked up, too: the ledger may be a backup.
+        """
         with self._destructions.turn:
-            for destruction in self._destructions.all():
+            some = self._destructions
+            found = some.all() if every else some.unfinished()
+            # Copies before what they are copies of, which is done once they are gone.
+            for destruction in sorted(found, key=_is_of_subject):
                 if destruction.step is Step.DONE and self._is_said(destruction):
                     continue
                 if self._confirmed(destruction):
@@ -109,12 +137,30 @@ class Destroyer:
         if not destruction.stream:
             for store in self._lookup.derived:
                 self._purge(store, destruction)
+        self._redact_copies(destruction)
         self._destructions.move(destruction, Step.PURGED)
         stores = self._verified(destruction, self._destructions.counts(destruction))
         done = all(each.verified and not each.remaining for each in stores)
         step = Step.DONE if done else Step.PURGED
         text = "" if destruction.stream else self._certified(destruction, stores)
         self._destructions.move(destruction, step, certificate=text)
+
+    def _copies_of(self, destruction: Destruction) -> list[Copy]:
+        if destruction.stream:
+            return self._copies.of_fact(destruction.stream.removeprefix(FACT))
+        return self._copies.of_subject(destruction.subject_ref)
+
+    def _redact_copies(self, destruction: Destruction) -> None:
+        """Make unreadable what others were given of it; where a hold binds that, later."""
+        copies = self._copies.readable(self._copies_of(destruction))
+        if not copies:
+            return
+        self._destructions.count(destruction, SHARED, len(copies))
+        self._copies.redact(copies, by=self.announce)
+        streams = {FACT + each.fact_id for each in copies}
+        for announced in self._destructions.unfinished():
+            if announced.stream in streams and self._confirmed(announced):
+                self._carry_out(announced)
 
     def _purge(self, store: DerivedStore, destruction: Destruction) -> None:
         """Remove a subject from one store, counted before: another may do it, too."""
@@ -135,8 +181,9 @@ class Destroyer:
             else self._words.remaining(destruction, words),
             verified=self._destructions.scrub(),
         )
+        shared = self._report_of_copies(destruction, counts.get(SHARED, 0))
         if destruction.stream:
-            return (vault,)
+            return vault, *shared
         derived = (
             StoreReport(
                 store=store.name,
@@ -146,7 +193,19 @@ class Destroyer:
             )
             for store in self._lookup.derived
         )
-        return vault, *derived
+        return vault, *derived, *shared
+
+    def _report_of_copies(
+        self, destruction: Destruction, found: int
+    ) -> tuple[StoreReport, ...]:
+        """Return what is left of copies, if there ever were any."""
+        copies = self._copies_of(destruction)
+        if not copies:
+            return ()
+        left = len(self._copies.readable(copies))
+        return (
+            StoreReport(store=SHARED, removed=found - left, remaining=left, verified=True),
+        )
 
     def _certified(self, destruction: Destruction, stores: Sequence[StoreReport]) -> str:
         """Return what is kept of the certificate."""
@@ -154,7 +213,9 @@ class Destroyer:
         return certified(self._ledger, said, stores)
 
     def _position(self, destruction: Destruction) -> int:
-        for each in self._destructions.all():
-            if (each.subject_ref, each.stream) == (destruction.subject_ref, ""):
-                return each.position
-        return destruction.position
+        found = self._destructions.of_subject(destruction.subject_ref)
+        return found.position if found else destruction.position
+
+
+def _is_of_subject(destruction: Destruction) -> bool:
+    return not destruction.stream

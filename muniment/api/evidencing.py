@@ -1,17 +1,19 @@
 """Evidence about one subject: gathered, tied to the ledger, signed."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
 from muniment.api import readable
-from muniment.api.disclosing import Disclosed, Names, disclose
+from muniment.api.disclosing import Disclosed, disclose
 from muniment.api.lookup import Lookup, Point
 from muniment.api.publishing import verifier_key
 from muniment.api.shapes import shaped
 from muniment.api.summary import summary_page
+from muniment.api.third_parties import Names, known_others
 from muniment.archive import package
 from muniment.archive.evidence_check import (
     DICTIONARY,
@@ -22,7 +24,9 @@ from muniment.archive.evidence_check import (
     TRANSACTIONS,
 )
 from muniment.archive.package import Line, Source, base64_text
+from muniment.archive.timestamping import time_stamp
 from muniment.domain.scope import Scope
+from muniment.domain.text import Json
 from muniment.domain.time import BEGINNING, FOREVER, Instant
 from muniment.errors import IncompleteExportError, InvalidValueError
 from muniment.instants import moment, to_text
@@ -66,12 +70,18 @@ class EvidenceMaker:
     """Makes one package."""
 
     def __init__(
-        self, lookup: Lookup, asked: Asked, sources: Sequence[Source] = ()
+        self,
+        lookup: Lookup,
+        asked: Asked,
+        sources: Sequence[Source] = (),
+        *,
+        timestamp_url: str | None = None,
     ) -> None:
         self._lookup = lookup
         self._ledger = lookup.ledger
         self._asked = asked
         self._sources = sources
+        self._stamp = partial(time_stamp, timestamp_url) if timestamp_url else None
         self._names = Names(asked.third_parties)
 
     def make(self, origin: Origin) -> bytes:
@@ -80,8 +90,11 @@ class EvidenceMaker:
         if asked.start is not None or asked.end is not None:
             # Refused before anything is written.
             self._lookup.span(asked.start or Instant(0), asked.end)
-        for recorded_at, valid_at in asked.as_of:
-            self._lookup.at(recorded_at, valid_at)
+        subject = self._ledger.vault.find(asked.scope)
+        for recorded_at, valid_at in (*asked.as_of, *self._edges()):
+            point = self._lookup.at(recorded_at, valid_at)
+            if subject is not None:
+                self._lookup.refuse_thinned(subject, point)
             if asked.end is not None and recorded_at >= asked.end:
                 shown = to_text(moment(recorded_at))
                 raise InvalidValueError("points", shown, "before the end asked for")
@@ -93,12 +106,17 @@ class EvidenceMaker:
         note = attestor.tree_head()
         first, last = self._span(attestor.read(note).size)
         events = self._ledger.recorder.read_subject(subject.ref, until=last)
+        kept = self._kept(subject)
+        found = known_others(
+            self._ledger.vault, asked.scope, self._said(subject, events, kept)
+        )
+        self._names = Names(asked.third_parties, found)
         states = [self._state(subject, each) for each in self._points(made)]
         told = {each["position"] for line in states for each in line["facts"]}
         lines = self._event_lines(subject, events, told, first, attestor.read(note))
         transactions = self._transaction_lines(subject, events, first)
         files = {
-            "README.txt": _README.encode(),
+            "README.txt": readable.README.encode(),
             package.VERIFIER: package.single_file(),
             DICTIONARY: dictionary_bytes(NEWEST),
             HEAD: note.encode(),
@@ -107,11 +125,17 @@ class EvidenceMaker:
             TRANSACTIONS: package.json_lines(transactions),
             STATES: package.json_lines(states),
             **self._readable(subject, states, first, last),
+            **{
+                f"{name}.jsonl": package.json_lines(
+                    _mapping(self._names.hidden(each)) for each in lines_of
+                )
+                for name, lines_of in kept.items()
+            },
         }
         fields = self._fields(made, origin, attestor, (first, last), lines, states)
         files["custody.jsonl"] = package.json_lines([self._custody(made, origin, fields)])
         files["summary.html"] = summary_page(fields, files, states)
-        return package.signed_package(files, fields, attestor)
+        return package.signed_package(files, fields, attestor, stamp=self._stamp)
 
     def _span(self, size: int) -> tuple[int, int]:
         """Return the positions that are asked for: past the first, to the last."""
@@ -125,12 +149,15 @@ class EvidenceMaker:
 
     def _points(self, made: Disclosed) -> list[Point]:
         """Return the points asked for, with where the time asked for begins and ends."""
-        asked = self._asked
-        now = self._ledger.present().now
-        edges = [each for each in (asked.start, asked.end) if each and each <= now]
-        pairs = [*asked.as_of, *((Instant(each - 1), None) for each in edges)]
+        pairs = [*self._asked.as_of, *self._edges()]
         latest = made.committed.recorded_at, None
         return [self._lookup.at(*each) for each in pairs or [latest]]
+
+    def _edges(self) -> list[tuple[Instant, None]]:
+        """Return the points right before what is asked for begins, and before it ends."""
+        now = self._ledger.present().now
+        edges = [each for each in (self._asked.start, self._asked.end) if each]
+        return [(Instant(each - 1), None) for each in edges if each <= now]
 
     def _state(self, subject: Subject, point: Point) -> dict[str, Any]:
         found = self._lookup.facts(subject.scope, point)
@@ -258,16 +285,28 @@ class EvidenceMaker:
         versions = [self._shape(e) for e in self._lookup.versions(subject, asked)]
         if len(versions) != len(asked):
             raise IncompleteExportError("versions", len(asked), len(versions))
+        return readable.tables(versions, states)
+
+    def _kept(self, subject: Subject) -> dict[str, list[Json]]:
+        """Return what else is kept of the subject and was recorded in the time asked."""
         start, end = self._asked.start or BEGINNING, self._asked.end or FOREVER
-        files = {
-            **readable.tables(versions, states),
+        return {
+            source.name: [shaped(e) for e in source.lines(subject, start=start, end=end)]
+            for source in self._sources
         }
-        for source in self._sources:
-            found = source.lines(subject, start=start, end=end)
-            files[f"{source.name}.jsonl"] = package.json_lines(
-                _mapping(self._names.hidden(shaped(each))) for each in found
-            )
-        return files
+
+    def _said(
+        self,
+        subject: Subject,
+        events: Sequence[StampedEvent],
+        kept: Mapping[str, list[Json]],
+    ) -> Iterator[Json]:
+        """Yield whatever may name a third party."""
+        for shown in self._ledger.mapper.shown(events, subject):
+            yield json.loads(shown.content or b"{}")
+        for row in self._ledger.recorder.transactions({e.tx_id for e in events}):
+            yield shaped_origin(self._ledger.mapper.origin(subject, row))
+        yield from kept.values()
 
     def _fields(
         self,
@@ -307,7 +346,7 @@ class EvidenceMaker:
             "exclusions": [
                 {"why": why, "events": count} for why, count in sorted(withheld.items())
             ],
-            "third_parties": len(asked.third_parties),
+            "third_parties": self._names.count,
         }
 
     def _custody(
@@ -349,28 +388,3 @@ def _row_fields(row: TransactionRow) -> dict[str, Any]:
 def _mapping(value: object) -> dict[str, Any]:
     assert isinstance(value, dict), "an object has the shape of one"
     return value
-
-
-_README = f"""\
-Evidence from a Muniment ledger
-
-summary.html          to read and to print
-history.*             every version of every fact that was recorded in the time asked for
-as_of.*               what was known at the points asked for
-differences.jsonl     what differs from one of those points to the next
-blame.jsonl           who said what was believed, and why
-events.jsonl          what the ledger stores: envelope, inclusion proof, clear text, key
-transactions.jsonl    who did it, when and why
-tree_head.txt         what the ledger signed when this was made
-tree_heads.jsonl      what it had signed before, and that it continues it
-custody.jsonl         by whom this was made, when and what for
-manifest.json         the SHA-256 of every file, and what was left out and why
-signature.txt         the ledger's signature over the manifest
-
-To check it, with Python 3.11 or newer and the package cryptography, and nothing else:
-
-    python {package.VERIFIER} THIS-FILE.zip --key KEY --tree-head HEADS
-
-KEY is the ledger's public key and HEADS holds tree heads that it published earlier. Get
-both by another way than this package: what comes with it cannot vouch for itself.
-"""

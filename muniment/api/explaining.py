@@ -12,7 +12,7 @@ from muniment.api.lookup import Point, expired
 from muniment.api.receipts import RecallReceipt
 from muniment.api.turns import Turn
 from muniment.api.verbs import verb
-from muniment.domain.events import FactRedacted, Status
+from muniment.domain.events import FactRedacted, FactThinned, Status
 from muniment.domain.scope import Scope
 from muniment.domain.time import Instant, Period
 from muniment.instants import Time, moment, to_text
@@ -149,6 +149,7 @@ class ExplainingStore(ContextStore):
 
         Raises:
             FutureAsOfError: If *at* has not come.
+            ThinnedError: If what was known then was thinned.
         """
         whose = inputs.scope_of(user_id, scope)
         limit = self._settings.content_limit
@@ -161,6 +162,9 @@ class ExplainingStore(ContextStore):
         )
         checks: list[Check] = []
         fact_id, lost = self._examined(case, checks)
+        subject = self._ledger.vault.find(whose)
+        if subject is not None:
+            self._lookup.refuse_thinned(subject, case.point)
         return Diagnosis(
             scope=whose,
             expect=case.expect,
@@ -217,15 +221,19 @@ class ExplainingStore(ContextStore):
             return _Lost("never remembered", sentence)
         checks.append(_check("was it said", "no turn says it", passed=False))
         checks.append(_check("was it written", "no fact says it", passed=False))
-        if gone := self._redacted(case):
-            evidence = f"these were redacted, so nobody can tell: {', '.join(gone)}"
+        if gone := self._unreadable(case):
+            evidence = f"nobody can tell what these said once: {', '.join(gone)}"
             checks.append(_check("might it be unreadable", evidence, passed=None))
         return _Lost("never said", "no fact and no turn of this memory ever said it")
 
-    def _redacted(self, case: _Case) -> list[str]:
+    def _unreadable(self, case: _Case) -> list[str]:
+        """Return the facts that were redacted or thinned."""
         subject = self._ledger.vault.find(case.scope)
         events = self._ledger.subject_events(subject) if subject else ()
-        return [each.fact_id for each in events if isinstance(each.event, FactRedacted)]
+        gone = (
+            e.fact_id for e in events if isinstance(e.event, FactRedacted | FactThinned)
+        )
+        return list(dict.fromkeys(gone))
 
     def _written(
         self, case: _Case, said: Sequence[FactVersion], checks: list[Check]

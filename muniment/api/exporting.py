@@ -8,16 +8,19 @@ from importlib.metadata import version
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from muniment.api.answers import FactVersion
 from muniment.api.disclosing import disclose
 from muniment.api.lookup import Lookup
 from muniment.api.shapes import shaped
 from muniment.api.summary import export_page
+from muniment.api.third_parties import Names, known_others
 from muniment.archive.package import Source
 from muniment.archive.portable import (
     FORMAT,
     About,
+    Conversation,
     Counts,
     Document,
     Done,
@@ -34,7 +37,10 @@ from muniment.ledger.codec import kind_of
 from muniment.ledger.records import (
     ACCESS,
     GLASS,
+    SESSION,
     SUBJECT,
+    SUMMARIES,
+    TURNS,
     Origin,
     RecordedEvent,
     StampedEvent,
@@ -81,8 +87,24 @@ class Exporter:
         self._ledger = lookup.ledger
         self._sources = sources
 
-    def export(self, scope: Scope, *, matter: str, origin: Origin) -> Export:
-        """Record that everything is given out, then return it, whole or not at all."""
+    def export(
+        self,
+        scope: Scope,
+        *,
+        matter: str,
+        origin: Origin,
+        third_parties: Sequence[str] | None = None,
+    ) -> Export:
+        """
+        Record that everything is given out, then return it, whole or not at all.
+
+        Args:
+            scope: Of whom.
+            matter: What for.
+            origin: By whom, and why.
+            third_parties: Names to be hidden, with whoever else the ledger knows;
+                ``None`` for a copy in which nobody is.
+        """
         made = disclose(self._ledger, scope, form="export", matter=matter, origin=origin)
         subject, last = made.committed.subject, made.committed.position
         stamped = self._ledger.recorder.read_subject(subject.ref, until=last)
@@ -93,6 +115,7 @@ class Exporter:
         done = self._done(subject, events)
         own = [each for each in events if each.stream == SUBJECT + subject.ref]
         about = [_about(each, stored) for each in own]
+        said = [each for each in events if each.session_id]
         looks = [e for e in events if e.stream.startswith((ACCESS, GLASS))]
         others = {each.name: self._others(each, subject) for each in self._sources}
         # As the record of who looked: nothing of it while a hold could be given away.
@@ -118,19 +141,37 @@ class Exporter:
                 transactions=len(done),
                 about=len(about),
                 others={name: len(lines) for name, lines in others.items()},
+                conversation=len(said),
             ),
             facts=facts,
             transactions=done,
             about=about,
             others=others,
+            conversations=_conversations(said, stored),
         )
-        counted = document.counts.versions + document.counts.about
-        expected = sum(bool(each.fact_id) for each in events) + len(own)
+        counted = (
+            document.counts.versions
+            + document.counts.about
+            + sum(
+                len(each.session) + len(each.turns) + len(each.summaries)
+                for each in document.conversations
+            )
+        )
+        expected = sum(bool(each.fact_id) for each in events) + len(own) + len(said)
         if counted != expected:
             raise IncompleteExportError("events", expected, counted)
+        if third_parties is not None:
+            document = self._hiding(document, scope, third_parties)
         return Export(
             export_id=made.disclosure_id, scope=scope, position=last, document=document
         )
+
+    def _hiding(self, document: Document, scope: Scope, given: Sequence[str]) -> Document:
+        """Return *document* with tokens for third parties."""
+        shape = msgspec.to_builtins(document)
+        names = Names(given, known_others(self._ledger.vault, scope, [shape]))
+        hidden = msgspec.convert(names.hidden(shape), type=Document)
+        return structs.replace(hidden, scope=document.scope, hidden=names.count)
 
     def _reconcile(self, stamped: Sequence[StampedEvent], last: int) -> None:
         """Compare what was read by subject with every stream, which is found by name."""
@@ -245,6 +286,24 @@ def _about(event: RecordedEvent, stored: dict[int, Stored]) -> About:
         tx_id=event.tx_id,
         stored=kept,
     )
+
+
+def _conversations(
+    said: Sequence[RecordedEvent], stored: dict[int, Stored]
+) -> list[Conversation]:
+    """Return sessions in the order in which they began."""
+    by_stream: dict[str, list[About]] = {}
+    for each in said:
+        by_stream.setdefault(each.stream, []).append(_about(each, stored))
+    return [
+        Conversation(
+            session_id=session_id,
+            session=by_stream.get(SESSION + session_id, []),
+            turns=by_stream.get(TURNS + session_id, []),
+            summaries=by_stream.get(SUMMARIES + session_id, []),
+        )
+        for session_id in dict.fromkeys(each.session_id for each in said)
+    ]
 
 
 def _first_held(events: Sequence[RecordedEvent]) -> int:

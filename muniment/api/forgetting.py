@@ -12,7 +12,8 @@ from muniment.api.certificates import (
     ErasureStatus,
 )
 from muniment.api.certifying import kept_certificate
-from muniment.api.destroying import Destroyer
+from muniment.api.copies import Copies
+from muniment.api.destroying import SHARED, Destroyer
 from muniment.api.lookup import Lookup
 from muniment.api.redacting import Words, WordsRedactor
 from muniment.api.transacting import receipt
@@ -28,7 +29,6 @@ from muniment.domain.commands import (
 )
 from muniment.domain.decision import decide
 from muniment.domain.events import (
-    FactRedacted,
     HoldPlaced,
     RedactionDeferred,
     SubjectErased,
@@ -51,6 +51,7 @@ class Forgetter:
         self._lookup = lookup
         self._ledger = lookup.ledger
         self._destructions = lookup.ledger.vault.destructions
+        self._copies = Copies(lookup.ledger)
         self._words = WordsRedactor(lookup.ledger)
         self._destroyer = Destroyer(lookup)
 
@@ -69,13 +70,15 @@ class Forgetter:
                 command = DeferRedaction(fact_id=fact_id)
                 transaction.add_to_subject(subjects.decide(command, transaction.state))
                 return
-            self._redact(transaction, fact_id)
+            self._destroyer.announce(transaction, fact_id)
 
         committed = self._transact(
             "redact", origin, work, fact_id=fact_id, expected_version=expected_version
         )
         self.resume()
         kinds = {type(each.event) for each in committed.events}
+        if RedactionDeferred in kinds:
+            self._copies.set_aside(self._copies.of_fact(fact_id))
         return replace(receipt(committed), deferred=RedactionDeferred in kinds)
 
     def redact_words(
@@ -112,7 +115,7 @@ class Forgetter:
                 self._defer(transaction, words, drawn, left)
                 return
             for fact_id in left:
-                self._redact(transaction, fact_id)
+                self._destroyer.announce(transaction, fact_id)
             self._words.redact(transaction, words)
 
         self._words.refuse_what_cannot_be_parted(words)
@@ -120,7 +123,11 @@ class Forgetter:
             "redact", origin, work, session_id=words.session_id, words=words.stream
         )
         self.resume()
-        kinds = {type(each.event) for each in committed.events}
+        happened = [each.event for each in committed.events]
+        for each in happened:
+            if isinstance(each, RedactionDeferred):
+                self._copies.set_aside(self._copies.of_fact(each.fact_id))
+        kinds = {type(each) for each in happened}
         return replace(receipt(committed), deferred=WordsRedactionDeferred in kinds)
 
     def _defer(
@@ -158,7 +165,10 @@ class Forgetter:
         ref = committed.subject.ref
         self.resume()
         certificate = self.certificate(ref)
-        return certificate or ErasureCertificate(
+        if certificate is not None:
+            return certificate
+        self._copies.set_aside(self._copies.of_subject(ref))
+        return ErasureCertificate(
             status=ErasureStatus.DEFERRED, subject_ref=ref, position=committed.position
         )
 
@@ -172,10 +182,11 @@ class Forgetter:
         state = self._ledger.subject_state(subject)
         derived = {e.name: e.remaining(subject.ref) for e in self._lookup.derived}
         keys = self._destructions.remaining(_of(subject.ref, position=0))
+        copies = self._copies.readable(self._copies.of_subject(subject.ref))
         return ErasurePlan(
             facts=sum(each.startswith(FACT) for each in streams),
             events=len(events),
-            rows={**derived, "vault": keys},
+            rows={**derived, **({SHARED: len(copies)} if copies else {}), "vault": keys},
             holds=state.holds_on(None),
         )
 
@@ -216,7 +227,7 @@ class Forgetter:
             after = subjects.evolve(transaction.state, events[0]) if events else None
             for fact_id in redactions_due(after) if after else ():
                 if not transaction.fact(fact_id).redacted:
-                    self._redact(transaction, fact_id)
+                    self._destroyer.announce(transaction, fact_id)
             for each in words_due(after) if after else ():
                 words = Words(each.session_id, each.number)
                 if not self._words.is_done(transaction, words):
@@ -231,23 +242,18 @@ class Forgetter:
 
     def certificate(self, subject_ref: str) -> ErasureCertificate | None:
         """Return the certificate of an erased subject, if it was erased."""
-        for each in self._destructions.all():
-            if each.subject_ref == subject_ref and not each.stream and each.certificate:
-                return kept_certificate(each)
-        return None
+        found = self._destructions.of_subject(subject_ref)
+        return kept_certificate(found) if found and found.certificate else None
 
-    def resume(self) -> None:
-        """Go on with everything that is announced and not done, from whatever step."""
-        self._destroyer.resume()
+    def resume(self, *, every: bool = False) -> None:
+        """Go on with everything that is announced and not done, see `Destroyer`."""
+        self._destroyer.resume(every=every)
 
     def _nothing_left(self) -> ErasureCertificate:
         """Return what is said where nothing is known under the name that was given."""
         self.resume()
         # The name of an erased subject leads nowhere: any that is not done may be it.
-        undone = any(
-            not each.stream and each.step is not Step.DONE
-            for each in self._destructions.all()
-        )
+        undone = any(not each.stream for each in self._destructions.unfinished())
         return ErasureCertificate(
             status=ErasureStatus.PARTIAL if undone else ErasureStatus.DONE
         )
@@ -275,18 +281,6 @@ class Forgetter:
                 session_id=session_id,
             )
         )
-
-    def _redact(self, transaction: Transaction, fact_id: str) -> None:
-        self._destructions.announce(
-            Destruction(
-                subject_ref=transaction.subject.ref,
-                stream=FACT + fact_id,
-                key_id=transaction.key_id(fact_id),
-                position=transaction.next_position,
-                step=Step.ANNOUNCED,
-            )
-        )
-        transaction.add(fact_id, [FactRedacted()])
 
     def _erase(self, transaction: Transaction, events: Sequence[SubjectEvent]) -> None:
         """Collect *events*, announcing what the last of them destroys."""

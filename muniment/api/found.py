@@ -53,10 +53,10 @@ class SearchHits:
     Attributes:
         items: The hits.
         position: Of the last event that was known.
-        recorded_at: What was known at this time … Asked again as of it, the answer is the
-            same, unless a writer was in the middle of a transaction just then: then the
-            positions differ.
-        valid_at: … about this time.
+        recorded_at: When it was asked, or as of when.
+        known_at: What was known up to this recorded time …
+        valid_at: … about this time. Asked again as of *known_at* about *valid_at*, the
+            answer is the same for ever after, whatever was being recorded meanwhile.
         unserved: By leg, why it could not be served, or not for all; empty when all was
             served.
         model: The embedding model that was asked; empty for none.
@@ -65,6 +65,7 @@ class SearchHits:
     items: tuple[SearchHit, ...]
     position: int
     recorded_at: datetime
+    known_at: datetime = field(compare=False)
     valid_at: datetime
     unserved: Mapping[str, str] = field(hash=False)
     model: str

@@ -1,5 +1,6 @@
 """A subject's memory from an export: the same facts, in the same order, as history says."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 import msgspec
 
 from muniment.api import inputs
-from muniment.archive.portable import FORMAT, Document, Done, Stored
+from muniment.archive.portable import FORMAT, About, Document, Done, Stored, Version
 from muniment.domain.events import (
     Event,
     FactAsserted,
@@ -19,6 +20,15 @@ from muniment.domain.events import (
     SubjectEvent,
 )
 from muniment.domain.scope import Scope
+from muniment.domain.session import (
+    SessionEnded,
+    SessionEvent,
+    SessionStarted,
+    SummaryMade,
+    SummaryWithdrawn,
+    TalkEvent,
+    TurnAdded,
+)
 from muniment.errors import (
     Corruption,
     InvalidValueError,
@@ -28,7 +38,7 @@ from muniment.errors import (
 from muniment.instants import to_instant
 from muniment.ledger import codec
 from muniment.ledger.ledger import Ledger
-from muniment.ledger.records import FACT, Origin
+from muniment.ledger.records import FACT, SESSION, SUMMARIES, TURNS, Origin
 from muniment.ledger.transaction import Request, Transaction
 
 
@@ -52,9 +62,9 @@ class Imported:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Event:
-    """An event on its way in; *fact_id* is empty for one of the subject itself."""
+    """An event on its way in; *stream* is empty for one of the subject itself."""
 
-    fact_id: str
+    stream: str
     version: int
     tx_id: int
     position: int
@@ -94,26 +104,27 @@ class Importer:
 
     def _events(self, document: Document) -> list[_Event]:
         """Return every event in the order it was recorded in."""
+        streams: list[tuple[str, Sequence[Version | About]]] = [("", document.about)]
+        streams += [
+            (FACT + inputs.name("fact_id", fact.fact_id), fact.versions)
+            for fact in document.facts
+        ]
+        for each in document.conversations:
+            if not _SESSION_ID.fullmatch(each.session_id):
+                raise _bad(each.session_id, "the id of a session")
+            streams.append((SESSION + each.session_id, each.session))
+            streams.append((TURNS + each.session_id, each.turns))
+            streams.append((SUMMARIES + each.session_id, each.summaries))
         found = [
             _Event(
-                fact_id=inputs.name("fact_id", fact.fact_id),
+                stream=stream,
                 version=each.version,
                 tx_id=each.tx_id,
                 position=each.position,
-                event=self._decoded(each.stored, f"fact {fact.fact_id}"),
+                event=self._decoded(each.stored, stream or "the subject"),
             )
-            for fact in document.facts
-            for each in fact.versions
-        ]
-        found += [
-            _Event(
-                fact_id="",
-                version=each.version,
-                tx_id=each.tx_id,
-                position=each.position,
-                event=self._decoded(each.stored, "the subject"),
-            )
-            for each in document.about
+            for stream, events in streams
+            for each in events
         ]
         found.sort(key=lambda each: each.position)
         _check_order(found)
@@ -158,10 +169,10 @@ class Importer:
             held = len(self._ledger.recorder.read_subject(subject.ref))
             if held:
                 raise LedgerNotEmptyError(str(scope), held)
-        for fact_id in dict.fromkeys(each.fact_id for each in events if each.fact_id):
-            held = len(self._ledger.recorder.read_stream(FACT + fact_id))
+        for stream in dict.fromkeys(each.stream for each in events if each.stream):
+            held = len(self._ledger.recorder.read_stream(stream))
             if held:
-                raise LedgerNotEmptyError(f"fact {fact_id}", held)
+                raise LedgerNotEmptyError(stream, held)
 
     def _import(
         self, document: Document, scope: Scope, done: Done, events: Sequence[_Event]
@@ -223,12 +234,21 @@ def read_document(given: Document | Mapping[str, Any] | Path | str | bytes) -> D
 
 
 def _check_counts(document: Document) -> None:
+    if document.hidden:
+        raise InvalidValueError("hidden", document.hidden, "an export that hides nobody")
     counts = document.counts
     found = {
         "facts": (counts.facts, len(document.facts)),
         "versions": (counts.versions, sum(len(e.versions) for e in document.facts)),
         "transactions": (counts.transactions, len(document.transactions)),
         "about": (counts.about, len(document.about)),
+        "conversation": (
+            counts.conversation,
+            sum(
+                len(each.session) + len(each.turns) + len(each.summaries)
+                for each in document.conversations
+            ),
+        ),
     }
     for name, (expected, there) in found.items():
         if expected != there:
@@ -238,29 +258,52 @@ def _check_counts(document: Document) -> None:
 def _check_order(events: Sequence[_Event]) -> None:
     """Refuse what no ledger can have recorded."""
     versions: dict[str, int] = {}
+    ended: set[str] = set()
     for each in events:
-        place = each.fact_id or "the subject"
-        if each.version != versions.get(each.fact_id, 0) + 1:
-            raise _bad(place, f"version {versions.get(each.fact_id, 0) + 1} next")
-        versions[each.fact_id] = each.version
-        if bool(each.fact_id) != isinstance(each.event, FactEvent):
+        place = each.stream or "the subject"
+        if each.version != versions.get(each.stream, 0) + 1:
+            raise _bad(place, f"version {versions.get(each.stream, 0) + 1} next")
+        versions[each.stream] = each.version
+        kind, _, name = each.stream.partition("-")
+        if not isinstance(each.event, _OF_STREAM[kind]):
             raise _bad(place, "events of its own kind")
-        if each.fact_id and (each.version == 1) != isinstance(each.event, FactAsserted):
-            raise _bad(place, "asserted first, and once")
+        begins = isinstance(each.event, FactAsserted | SessionStarted)
+        if kind in (_FACT, _SESSION) and begins != (each.version == 1):
+            raise _bad(place, "begun first, and once")
+        if kind in (_TURNS, _SUMMARIES) and SESSION + name not in versions:
+            raise _bad(place, "in a session that has begun")
+        if kind in (_TURNS, _SESSION) and name in ended:
+            raise _bad(place, "nothing said in a session that has ended")
+        if isinstance(each.event, SessionEnded):
+            ended.add(name)
         returns = isinstance(each.event, FactRestored | FactRolledBack)
-        if returns and not 0 <= each.event.to_version < each.version:  # type: ignore[union-attr]
+        if returns and not 0 <= each.event.to_version < each.version:
             raise _bad(place, "a return to a version it had")
 
 
 def _add(transaction: Transaction, given: _Event) -> None:
     match given.event:
         case FactAsserted():
-            transaction.add_new(given.fact_id, given.event)
+            transaction.add_new(given.stream.removeprefix(FACT), given.event)
         case event if isinstance(event, FactEvent):
-            transaction.add(given.fact_id, [event])
+            transaction.add(given.stream.removeprefix(FACT), [event])
+        case event if isinstance(event, TalkEvent):
+            transaction.add_at_end(given.stream, [event])
         case event:
-            assert isinstance(event, SubjectEvent), "there is no third kind"
+            assert isinstance(event, SubjectEvent), "there is no fourth kind"
             transaction.add_to_subject([event])
+
+
+_SESSION_ID = re.compile(r"[0-9a-z]{26}")
+_FACT, _SESSION, _TURNS, _SUMMARIES = "fact", "session", "turns", "summaries"
+_OF_STREAM: Mapping[str, Any] = {
+    "": SubjectEvent,
+    _FACT: FactEvent,
+    _SESSION: SessionEvent,
+    _TURNS: TurnAdded,
+    _SUMMARIES: SummaryMade | SummaryWithdrawn,
+}
+"""What the streams hold, by the beginning of their names."""
 
 
 def _bad(place: str, expected: str) -> InvalidValueError:

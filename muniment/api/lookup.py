@@ -12,14 +12,16 @@ from typing import Final
 
 from muniment.api import showing
 from muniment.api.answers import DiffEntry, Fact, FactVersion, MemoryDiff, Receipt
-from muniment.domain.events import FactAsserted, FactRevised
+from muniment.domain.events import FactAsserted, FactRevised, FactThinned
 from muniment.domain.fact import Belief, Beliefs
 from muniment.domain.scope import Scope
 from muniment.domain.subject import SubjectState
+from muniment.domain.thinning import is_kept, next_year_start, year_start
 from muniment.domain.time import BEGINNING, AsOf, Instant, Period
+from muniment.errors import ThinnedError
 from muniment.instants import moment
 from muniment.ledger.ledger import Ledger
-from muniment.ledger.records import FACT, RecordedEvent
+from muniment.ledger.records import FACT, Head, RecordedEvent
 from muniment.ledger.vault import Subject
 from muniment.projections.beliefs import (
     BeliefQuery,
@@ -28,7 +30,10 @@ from muniment.projections.beliefs import (
     LastUse,
     Timeline,
 )
+from muniment.projections.ports import VersionVectors
 
+
+_SPANS_MAX: Final = 100_000
 
 withheld: Final[ContextVar[frozenset[str]]] = ContextVar("withheld", default=frozenset())
 """Facts that whoever asks may not see, where an answer cannot be without them later."""
@@ -43,17 +48,24 @@ class Point:
         as_of: With the recorded time of the last transaction known then.
         asked_at: The recorded time that was asked for.
         position: Of the last event known then.
+        promised: Up to when, if at all, nothing more will ever be recorded.
     """
 
     as_of: AsOf
     asked_at: Instant
     position: int
+    promised: Instant = BEGINNING
 
     @property
     def known_at(self) -> Instant:
         """When the last of what was known then was recorded; asking again gives it."""
         recorded_at = self.as_of.recorded_at
         return self.asked_at if recorded_at == BEGINNING else recorded_at
+
+    @property
+    def settled_at(self) -> Instant:
+        """Up to when what is known here is all there will ever be."""
+        return max(self.as_of.recorded_at, self.promised)
 
 
 latest: Final[ContextVar[Point | None]] = ContextVar("latest", default=None)
@@ -87,6 +99,7 @@ class Lookup:
         ledger: Where the events are.
         timeline: Where the beliefs are.
         derived: Every store an erasure has to reach, the timeline first.
+        vectors: Where the embeddings of what was said are; a thinning has to reach them.
         last_use: Who knows when facts were used otherwise than by writing; retention asks.
     """
 
@@ -94,16 +107,23 @@ class Lookup:
         self.ledger = ledger
         self.timeline = timeline
         self.derived: tuple[DerivedStore, ...] = (timeline,)
+        self.vectors: tuple[VersionVectors, ...] = ()
         self.last_use: tuple[LastUse, ...] = ()
+        self._spans: tuple[int, dict[str, Period | None]] = (-1, {})
 
     def now(self, valid_at: Instant | None = None) -> Point:
         """Return this moment, or what is known at it about *valid_at*."""
         present = self.ledger.present()
         about = present.now if valid_at is None else valid_at
-        as_of = AsOf(recorded_at=present.head.recorded_at, valid_at=about)
-        point = Point(as_of=as_of, asked_at=present.now, position=present.head.position)
-        latest.set(point)
-        return point
+        return _noted(present.head, present.now, about, promised=present.horizon)
+
+    def now_for_good(self, valid_at: Instant | None = None) -> Point:
+        """Return the same, once nothing is recorded at this moment any more."""
+        with self.ledger.recorder.appending() as append:
+            now = max(append.now, append.head.recorded_at)
+            append.promise(now)
+        about = now if valid_at is None else valid_at
+        return _noted(append.head, now, about, promised=now)
 
     def nothing_done(self) -> Receipt:
         """Return the receipt of a write that had nothing to do."""
@@ -124,10 +144,7 @@ class Lookup:
         """
         head = self.ledger.resolve(recorded_at)
         about = recorded_at if valid_at is None else valid_at
-        as_of = AsOf(recorded_at=head.recorded_at, valid_at=about)
-        point = Point(as_of=as_of, asked_at=recorded_at, position=head.position)
-        latest.set(point)
-        return point
+        return _noted(head, recorded_at, about, promised=recorded_at)
 
     def span(self, start: Instant, end: Instant | None) -> tuple[int, int]:
         """
@@ -140,10 +157,57 @@ class Lookup:
         if end is not None:
             Period(start, end)
         first = self.ledger.resolve(Instant(start - 1)).position
-        present = self.ledger.present()
-        if end is None or end > present.now:
-            return first, present.head.position
-        return first, self.ledger.resolve(Instant(end - 1)).position
+        point = self.now()
+        if end is None or end > point.asked_at:
+            return first, point.position
+        return first, self.at(Instant(end - 1), None).position
+
+    def refuse_thinned(
+        self, subject: Subject, point: Point, *, fact_id: str | None = None
+    ) -> None:
+        """
+        Refuse a point of which only a part is still known.
+
+        Args:
+            subject: Whose memory.
+            point: What is asked for.
+            fact_id: The one fact that is asked for; if left out, all of the memory.
+
+        Raises:
+            ThinnedError: If what was known then was thinned.
+        """
+        thinned = self._thinned(subject)
+        for asked in (point.asked_at, point.as_of.valid_at):
+            if is_kept(asked, thinned):
+                continue
+            if fact_id is None or self._is_thinned(fact_id, asked):
+                what = str(subject.scope) if fact_id is None else f"fact {fact_id}"
+                kept = year_start(asked), next_year_start(asked)
+                raise ThinnedError(what, asked=asked, kept=kept)
+
+    def _thinned(self, subject: Subject) -> Period | None:
+        """
+        Return of when what was known of a subject was thinned.
+
+        Asked of the ledger once after each destruction of a key: until then nothing that
+        was thinned is unreadable. So this is asked after what it vouches for was read.
+        """
+        epoch, known = self._spans
+        if epoch != self.ledger.vault.known_epoch:
+            epoch, known = self._spans = self.ledger.vault.known_epoch, {}
+        if subject.ref in known:
+            return known[subject.ref]
+        thinned = self.ledger.subject_state(subject).thinned
+        if len(known) < _SPANS_MAX:
+            known[subject.ref] = thinned
+        return thinned
+
+    def _is_thinned(self, fact_id: str, asked: Instant) -> bool:
+        """Whether something of one fact went that was known or held before that time."""
+        events = self.ledger.recorder.read_stream(FACT + fact_id)
+        said = self.ledger.mapper.opened(events, None)
+        untils = (e.event.until for e in said if isinstance(e.event, FactThinned))
+        return any(asked < until for until in untils)
 
     def facts(
         self,
@@ -182,6 +246,7 @@ class Lookup:
         if any(_says_nothing(each) for each in said) and self.ledger.was_erased(subject):
             # It was erased while this was read: its keys go before its rows.
             return []
+        self.refuse_thinned(subject, point)
         return [
             (showing.fact(subject, event, each.row.valid), each.row)
             for event, each in zip(said, found, strict=True)
@@ -231,6 +296,7 @@ class Lookup:
         subject, said = opened
         if _says_nothing(said) and self.ledger.was_erased(subject):
             return None
+        self.refuse_thinned(subject, point, fact_id=fact_id)
         return showing.fact(subject, said, found.row.valid), found.row
 
     def content_in_use(self, fact_id: str, point: Point) -> str | None:
@@ -277,6 +343,18 @@ class Lookup:
         for event in opened:
             causes[event.fact_id] += (showing.version(event, origins),)
         return causes
+
+
+def _noted(head: Head, asked_at: Instant, about: Instant, *, promised: Instant) -> Point:
+    """Return the point of *head*, and note it as where the last answer was read."""
+    point = Point(
+        as_of=AsOf(recorded_at=head.recorded_at, valid_at=about),
+        asked_at=asked_at,
+        position=head.position,
+        promised=promised,
+    )
+    latest.set(point)
+    return point
 
 
 def _turning(

@@ -5,7 +5,6 @@ The server makes its routes and its OpenAPI document of it, the client its reque
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Any, Final, Literal
 
@@ -21,278 +20,259 @@ from muniment.api.answers import (
     MemorySnapshot,
     ModifiedFact,
     Page,
-    Receipt,
     RollbackPlan,
 )
-from muniment.api.approvals import WATCHED
 from muniment.api.certificates import ErasureCertificate, ErasurePlan
 from muniment.api.contexts import Context
 from muniment.api.credentials import ApiKey, IssuedKey
-from muniment.api.custody import Hold, Verification
+from muniment.api.custody import Hold
+from muniment.api.entrusting import HandedOver, SharedFact
 from muniment.api.explaining import Diagnosis
 from muniment.api.found import SearchHits
+from muniment.api.keeping_operations import KEEPING
+from muniment.api.operation import (
+    DEED,
+    FACT,
+    OF,
+    SESSION,
+    WHY,
+    ask,
+    read,
+    write,
+)
 from muniment.api.proposals import Proposal
 from muniment.api.receipts import RecallReceipt
+from muniment.api.replaying import Badcase
 from muniment.api.request_fields import (
-    BY,
     CONTEXT,
     NARROWING,
     ONE_OF_THREE,
     REVISION,
     STATED,
+    SUMMARIES,
     TURN,
     Count,
-    Fields,
     OnConflict,
     PrincipalBody,
-    RuleBody,
     Text,
     Time,
     Version,
     Whose,
 )
-from muniment.api.retaining import Retirement
 from muniment.api.summaries import Summary
 from muniment.api.turns import Session, Turn
 from muniment.api.unsaying import DrawnFacts
 from muniment.domain.access import Principal
-from muniment.ledger.attesting import InclusionProof
-from muniment.projections.progress import Progress
-from muniment.projections.reconcile import Difference
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Operation:
-    """
-    One verb over HTTP.
-
-    Attributes:
-        verb: Of the store, and the operation's id in the OpenAPI document.
-        method: ``GET`` for what reads and has no content of its own to send.
-        path: Below ``/v1``; in braces the arguments it holds.
-        answer: What the verb gives back.
-        needed: Fields that have to be there, of the query for ``GET``, else of the body.
-        taken: Fields that may be.
-        numbers: Which arguments in the path are whole numbers.
-        renamed: By field, the argument of the verb, where they differ.
-        if_match: Whether ``If-Match`` names the version that the caller decided on.
-        keyed: Whether it takes an ``Idempotency-Key``.
-        status: Of success.
-    """
-
-    verb: str
-    method: str
-    path: str
-    answer: Any
-    needed: Fields = field(default_factory=dict)
-    taken: Fields = field(default_factory=dict)
-    numbers: tuple[str, ...] = ()
-    renamed: Mapping[str, str] = field(default_factory=dict)
-    if_match: bool = False
-    keyed: bool = False
-    status: int = 200
-
-    @property
-    def reads(self) -> bool:
-        """Whether it takes a reason as a header."""
-        return not self.keyed and "reason" not in {**self.needed, **self.taken}
-
-
-def _read(verb: str, path: str, answer: Any, **fields: Any) -> Operation:  # noqa: ANN401
-    return Operation(verb=verb, method="GET", path=path, answer=answer, **fields)
-
-
-def _ask(verb: str, path: str, answer: Any, **fields: Any) -> Operation:  # noqa: ANN401
-    return Operation(verb=verb, method="POST", path=path, answer=answer, **fields)
-
-
-def _write(
-    verb: str,
-    path: str,
-    answer: Any = Receipt,  # noqa: ANN401 - a type, or an alias of one
-    **fields: Any,  # noqa: ANN401 - those of `Operation`
-) -> Operation:
-    fields["taken"] = {**fields.get("taken", {}), **fields.pop("by", BY)}
-    if verb in WATCHED:
-        fields["taken"]["approval"] = Text
-    for name in fields.get("needed", {}):
-        fields["taken"].pop(name, None)
-    keyed = fields.pop("keyed", True)
-    return Operation(
-        verb=verb, method="POST", path=path, answer=answer, keyed=keyed, **fields
-    )
-
-
-_OF: Final[Fields] = {"scope": Whose}
-_FACT: Final = "/facts/{fact_id}"
-_SESSION: Final = "/sessions/{session_id}"
-_WHY: Final[Fields] = {"reason": Text}
-_WITHIN: Final[Fields] = {"start": Time, "end": Time, "limit": Count}
-_RECEIPTS: Final = tuple[RecallReceipt, ...]
 
 OPERATIONS: Final = (
-    _read("whoami", "/whoami", Principal),
-    _read(
+    read("whoami", "/whoami", Principal),
+    read(
         "get_all",
         "/facts",
         Page,
-        needed=_OF,
+        needed=OF,
         taken={"category": Text, "limit": Count, "cursor": Text},
     ),
-    _read("get", _FACT, Fact, taken={"as_of": Time, "valid_at": Time}),
-    _read("get_fact_history", f"{_FACT}/history", FactHistory),
-    _read(
+    read("get", FACT, Fact, taken={"as_of": Time, "valid_at": Time}),
+    read("get_fact_history", f"{FACT}/history", FactHistory),
+    read(
         "get_memory_as_of",
         "/memory",
         MemorySnapshot,
-        needed={**_OF, "as_of": Time},
+        needed={**OF, "as_of": Time},
         taken={"valid_at": Time},
         renamed={"as_of": "timestamp"},
     ),
-    _read(
+    read(
         "diff_memory",
         "/memory/diff",
         MemoryDiff,
-        needed={**_OF, "time_a": Time, "time_b": Time},
+        needed={**OF, "time_a": Time, "time_b": Time},
         taken={"valid_at": Time},
     ),
-    _read(
+    read(
         "list_modified_facts",
         "/memory/modified",
         tuple[ModifiedFact, ...],
-        needed={**_OF, "start": Time},
+        needed={**OF, "start": Time},
         taken={"end": Time},
     ),
-    _read(
+    read(
         "blame",
         "/memory/blame",
         tuple[BlameEntry, ...],
-        needed=_OF,
+        needed=OF,
         taken={"as_of": Time, "valid_at": Time},
     ),
     # What is looked for is no part of a URL: those are written down on the way.
-    _ask("search", "/search", SearchHits, needed={"query": Text}, taken=NARROWING),
-    _write(
+    ask("search", "/search", SearchHits, needed={"query": Text}, taken=NARROWING),
+    write(
         "remember",
         "/facts",
         Fact,
-        needed={**_OF, "content": Text},
+        needed={**OF, "content": Text},
         taken=STATED,
         status=201,
     ),
-    _write(
+    write(
         "remember_many",
         "/facts/batch",
-        needed={**_OF, "items": list[Text | dict[str, Any]]},
+        needed={**OF, "items": list[Text | dict[str, Any]]},
         status=201,
     ),
-    _write("update", f"{_FACT}/update", Fact, taken=REVISION, if_match=True),
-    _write("correct", f"{_FACT}/correct", Fact, taken=REVISION, if_match=True),
-    _write("end", f"{_FACT}/end", taken={"valid_to": Time}, if_match=True),
-    _write(
+    write("update", f"{FACT}/update", Fact, taken=REVISION, if_match=True),
+    write("correct", f"{FACT}/correct", Fact, taken=REVISION, if_match=True),
+    write("end", f"{FACT}/end", taken={"valid_to": Time}, if_match=True),
+    write(
         "forget",
-        f"{_FACT}/forget",
+        f"{FACT}/forget",
         taken={"mode": Literal["retire", "redact"]},
         if_match=True,
     ),
-    _write("restore", f"{_FACT}/restore", if_match=True),
-    _write("merge", f"{_FACT}/merge", needed={"into": Text}),
-    _write(
+    write("restore", f"{FACT}/restore", if_match=True),
+    write("merge", f"{FACT}/merge", needed={"into": Text}),
+    write(
         "start_session",
         "/sessions",
         Session,
-        needed=_OF,
+        needed=OF,
         taken={"agent": Text, "metadata": dict[str, Any]},
         status=201,
-        by=_WHY,
+        by=DEED,
     ),
-    _read("list_sessions", "/sessions", tuple[Session, ...], needed=_OF),
-    _read("get_session", _SESSION, Session),
-    _write(
+    read("list_sessions", "/sessions", tuple[Session, ...], needed=OF),
+    read("get_session", SESSION, Session),
+    write(
         "add_turn",
-        f"{_SESSION}/turns",
+        f"{SESSION}/turns",
         Turn,
         needed={"role": Text, "content": Text},
         taken=TURN,
         status=201,
-        by={**_WHY, "trigger": Text},
+        by=DEED,
     ),
-    _write(
+    write(
         "add_turns",
-        f"{_SESSION}/turns/batch",
+        f"{SESSION}/turns/batch",
         tuple[Turn, ...],
         needed={"turns": list[dict[str, Any]]},
         status=201,
-        by=_WHY,
+        by=DEED,
     ),
-    _read(
+    read(
         "get_turns",
-        f"{_SESSION}/turns",
+        f"{SESSION}/turns",
         tuple[Turn, ...],
         taken={"limit": Count, "before": Text, "as_of": Time},
     ),
-    _write("end_session", f"{_SESSION}/end", by=_WHY),
-    _write("redact_session", f"{_SESSION}/redact", taken={"facts": DrawnFacts}),
-    _write("redact_turn", "/turns/{turn_id}/redact", taken={"facts": DrawnFacts}),
-    _read(
+    write("end_session", f"{SESSION}/end", by=DEED),
+    read(
         "get_summaries",
-        f"{_SESSION}/summaries",
+        f"{SESSION}/summaries",
         tuple[Summary, ...],
         taken={"as_of": Time},
     ),
-    _read(
+    write(
+        "summarize_session",
+        f"{SESSION}/summaries",
+        tuple[Summary, ...],
+        taken=SUMMARIES,
+        status=201,
+        by=DEED,
+        keyed=False,
+    ),
+    write(
+        "withdraw_summary",
+        f"{SESSION}/summaries/{{version}}/withdraw",
+        type(None),
+        numbers=("version",),
+        by=DEED,
+        keyed=False,
+    ),
+    read(
         "get_turns_before",
         "/turns",
         tuple[Turn, ...],
-        needed={**_OF, "timestamp": Time},
+        needed={**OF, "timestamp": Time},
         taken={"as_of": Time, "limit": Count},
     ),
-    _read("get_turn", "/turns/{turn_id}", Turn),
-    _read("get_facts_of_turn", "/turns/{turn_id}/facts", tuple[FactVersion, ...]),
-    _read("get_source_turns", f"{_FACT}/turns", tuple[Turn, ...]),
-    _read("get_uses", f"{_FACT}/uses", tuple[datetime, ...], taken={"as_of": Time}),
-    _read("get_receipts", "/receipts", _RECEIPTS, needed=_OF, taken=_WITHIN),
-    _read("get_stray_receipts", "/receipts/stray", _RECEIPTS, taken=_WITHIN),
-    _ask("build_context", "/contexts", Context, needed={"query": Text}, taken=CONTEXT),
-    _ask(
+    read("get_turn", "/turns/{turn_id}", Turn),
+    write(
+        "redact_turn",
+        "/turns/{turn_id}/redact",
+        taken={"facts": DrawnFacts},
+        by=DEED,
+    ),
+    write(
+        "redact_session",
+        f"{SESSION}/redact",
+        taken={"facts": DrawnFacts},
+        by=DEED,
+    ),
+    read("get_facts_of_turn", "/turns/{turn_id}/facts", tuple[FactVersion, ...]),
+    read("get_source_turns", f"{FACT}/turns", tuple[Turn, ...]),
+    read("get_uses", f"{FACT}/uses", tuple[datetime, ...], taken={"as_of": Time}),
+    read(
+        "get_receipts",
+        "/receipts",
+        tuple[RecallReceipt, ...],
+        needed=OF,
+        taken={"start": Time, "end": Time, "limit": Count},
+    ),
+    read(
+        "get_stray_receipts",
+        "/receipts/stray",
+        tuple[RecallReceipt, ...],
+        taken={"start": Time, "end": Time, "limit": Count},
+    ),
+    ask("build_context", "/contexts", Context, needed={"query": Text}, taken=CONTEXT),
+    ask(
         "why",
         "/diagnoses",
         Diagnosis,
-        needed={**_OF, "expect": Text},
+        needed={**OF, "expect": Text},
         taken={"query": Text, "at": Time},
     ),
-    _read(
+    read(
+        "reproduce_badcase",
+        "/badcases",
+        Badcase,
+        needed={**OF, "timestamp": Time},
+        taken={"turns": Count, "receipts": Count},
+    ),
+    read(
         "get_config_as_of",
         "/configuration",
         Mapping[str, Any],
         needed={"timestamp": Time},
     ),
-    _write(
+    write(
         "record_config",
         "/configuration",
         needed={"name": Text, "value": Any},
-        by={"reason": Text},
+        by=DEED,
         keyed=False,
     ),
-    _read("count_lost_receipts", "/receipts/lost", int),
-    _ask("flush_receipts", "/receipts/flush", type(None)),
-    _ask("plan_rollback", "/rollbacks/plan", RollbackPlan, taken=ONE_OF_THREE),
-    _write(
+    read("count_lost_receipts", "/receipts/lost", int),
+    ask("flush_receipts", "/receipts/flush", type(None)),
+    ask("plan_rollback", "/rollbacks/plan", RollbackPlan, taken=ONE_OF_THREE),
+    write(
         "apply",
         "/rollbacks",
         needed={"position": Annotated[int, Field(ge=0, le=2**62)]},
         taken={**ONE_OF_THREE, "on_conflict": OnConflict},
     ),
-    _write("rollback_fact", f"{_FACT}/rollback", needed={"to_version": Version}),
-    _write(
+    write("rollback_fact", f"{FACT}/rollback", needed={"to_version": Version}),
+    write(
         "rollback_to_timestamp",
         "/rollbacks/to-time",
-        needed={**_OF, "rollback_to": Time},
+        needed={**OF, "rollback_to": Time},
     ),
-    _write(
+    write(
         "rollback_where",
         "/rollbacks/by-cause",
-        needed=_OF,
+        needed=OF,
         taken={
             "session_id": Text,
             "source": Text,
@@ -302,48 +282,73 @@ OPERATIONS: Final = (
             "until": Time,
             "on_conflict": OnConflict,
         },
+        by=WHY,
     ),
-    _write(
+    write(
         "undo",
         "/transactions/{tx_id}/undo",
         numbers=("tx_id",),
         taken={"on_conflict": OnConflict},
     ),
-    _read("plan_erasure", "/erasures/plan", ErasurePlan, needed=_OF),
-    _write("erase", "/erasures", ErasureCertificate, needed={**_OF, "reason": Text}),
-    _read("erasure_certificate", "/erasures/{subject_ref}", ErasureCertificate | None),
-    _read("list_holds", "/holds", tuple[Hold, ...], needed=_OF),
-    _write(
+    read("plan_erasure", "/erasures/plan", ErasurePlan, needed=OF),
+    write("erase", "/erasures", ErasureCertificate, needed={**OF, "reason": Text}),
+    read("erasure_certificate", "/erasures/{subject_ref}", ErasureCertificate | None),
+    read("list_holds", "/holds", tuple[Hold, ...], needed=OF),
+    write(
         "place_hold",
         "/holds",
-        needed={**_OF, "matter": Text},
+        needed={**OF, "matter": Text},
         taken={"fact_id": Text, "hold_id": Text},
     ),
-    _write("release_hold", "/holds/release", needed={**_OF, "hold_id": Text}),
-    _write("freeze", "/freezes", needed=_OF),
-    _write("thaw", "/thaws", needed=_OF),
-    _read(
+    write("release_hold", "/holds/release", needed={**OF, "hold_id": Text}),
+    write("freeze", "/freezes", needed=OF),
+    write("thaw", "/thaws", needed=OF),
+    read(
         "access_log",
         "/accesses",
         AccessLog,
-        taken={**_OF, "limit": Count, "cursor": Text},
+        taken={**OF, "limit": Count, "cursor": Text},
     ),
-    _read("list_proposals", "/proposals", tuple[Proposal, ...], needed=_OF),
-    _write(
+    read("list_proposals", "/proposals", tuple[Proposal, ...], needed=OF),
+    write(
         "propose_share",
-        f"{_FACT}/share",
+        f"{FACT}/share",
         Proposal,
         needed={"to_scope": Whose},
         taken={"review_at": Time},
         renamed={"to_scope": "to"},
         status=201,
     ),
-    _write("approve", "/proposals/{proposal_id}/approve", Proposal),
-    _write("reject", "/proposals/{proposal_id}/reject", Proposal),
-    _read("list_broken_glass", "/emergencies", tuple[EmergencyAccess, ...]),
-    _write("review_broken_glass", "/emergencies/{glass_id}/review"),
-    _read("list_api_keys", "/api-keys", tuple[ApiKey, ...]),
-    _write(
+    read(
+        "list_shared",
+        "/shared",
+        tuple[SharedFact, ...],
+        needed=OF,
+        taken={"owner": Text, "overdue": bool},
+    ),
+    write(
+        "entrust",
+        f"{FACT}/entrust",
+        Fact,
+        taken={"owner": Text, "review_at": Time},
+        by=DEED,
+        keyed=False,
+    ),
+    write(
+        "hand_over",
+        "/shared/hand-over",
+        HandedOver,
+        needed={**OF, "owner": Text},
+        taken={"policy": Literal["keep", "archive", "delete"], "to": Text},
+        by=DEED,
+        keyed=False,
+    ),
+    write("approve", "/proposals/{proposal_id}/approve", Proposal),
+    write("reject", "/proposals/{proposal_id}/reject", Proposal),
+    read("list_broken_glass", "/emergencies", tuple[EmergencyAccess, ...]),
+    write("review_broken_glass", "/emergencies/{glass_id}/review"),
+    read("list_api_keys", "/api-keys", tuple[ApiKey, ...]),
+    write(
         "issue_api_key",
         "/api-keys",
         IssuedKey,
@@ -351,44 +356,14 @@ OPERATIONS: Final = (
         taken={"verbs": list[Text], "ends_at": Time},
         status=201,
     ),
-    _write(
+    write(
         "roll_api_key",
         "/api-keys/{key_id}/roll",
         IssuedKey,
         taken={"old_ends_at": Time},
         status=201,
     ),
-    _write("revoke_api_key", "/api-keys/{key_id}/revoke"),
-    _ask(
-        "plan_retention",
-        "/retention/plan",
-        tuple[Retirement, ...],
-        needed={"rules": list[RuleBody]},
-        taken=_OF,
-    ),
-    _write(
-        "retain",
-        "/retention",
-        tuple[Receipt, ...],
-        needed={"rules": list[RuleBody]},
-        taken=_OF,
-    ),
-    _read("public_key", "/proofs/public-key", bytes),
-    _read("origin", "/proofs/origin", str),
-    _read("tree_head", "/proofs/tree-head", str),
-    _read("prove", "/proofs/inclusion/{position}", InclusionProof, numbers=("position",)),
-    _read("prove_consistency", "/proofs/consistency/{size}", str, numbers=("size",)),
-    _ask("verify", "/verification", Verification, taken={"published": list[Text]}),
-    _read("index_progress", "/index", Progress),
-    _ask("catch_up", "/index/catch-up", Progress),
-    _ask("reconcile", "/index/reconcile", tuple[Difference, ...], taken={"mend": bool}),
-    _ask(
-        "reindex",
-        "/index/reindex",
-        Progress,
-        taken={"embedder": Literal["local", "openai", "hashing", "none"]},
-    ),
-    _ask("rebuild", "/maintenance/rebuild", int),
-    _ask("rotate_key", "/maintenance/rotate-key", int),
+    write("revoke_api_key", "/api-keys/{key_id}/revoke"),
+    *KEEPING,
 )
 """Every verb of the table of rights has its operation; a test holds it."""

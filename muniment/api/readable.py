@@ -19,6 +19,31 @@ _STATE_COLUMNS = (
     *("confidence", "metadata"),
 )
 
+README = f"""\
+Evidence from a Muniment ledger
+
+summary.html          to read and to print
+history.*             every version of every fact that was recorded in the time asked for
+as_of.*               what was known at the points asked for
+differences.jsonl     what differs from one of those points to the next
+blame.jsonl           who said what was believed, and why
+events.jsonl          what the ledger stores: envelope, inclusion proof, clear text, key
+transactions.jsonl    who did it, when and why
+tree_head.txt         what the ledger signed when this was made
+tree_heads.jsonl      what it had signed before, and that it continues it
+custody.jsonl         by whom this was made, when and what for
+manifest.json         the SHA-256 of every file, and what was left out and why
+signature.txt         the ledger's signature over the manifest
+
+To check it, with Python 3.11 or newer and the package cryptography, and nothing else:
+
+    python {package.VERIFIER} THIS-FILE.zip --key KEY --tree-head HEADS
+
+KEY is the ledger's public key and HEADS holds tree heads that it published earlier. Get
+both by another way than this package: what comes with it cannot vouch for itself.
+"""
+"""What is said in README.txt."""
+
 
 def tables(versions: Sequence[Line], states: Sequence[Line]) -> dict[str, bytes]:
     """Return the files by name, from every version and from the states at each point."""

@@ -21,9 +21,11 @@ from muniment.domain.session import (
     summaries_in_use,
     summaries_of,
 )
-from muniment.errors import BrokenSealError, InvalidValueError
-from muniment.ledger.destruction import Destruction, Step
+from muniment.errors import InvalidValueError
+from muniment.ledger.destruction import Destruction, PayloadKey, Step
 from muniment.ledger.ledger import Ledger
+from muniment.ledger.payload import is_of_first_format
+from muniment.ledger.payload_keys import wrapped_payload_key
 from muniment.ledger.records import (
     SESSION,
     SUMMARIES,
@@ -33,6 +35,7 @@ from muniment.ledger.records import (
     StampedEvent,
 )
 from muniment.ledger.transaction import Request, Transaction
+from muniment.ledger.vault import Subject
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,17 +151,15 @@ class WordsRedactor:
         """Destroy the keys; of those that open other words, too, keep what is left."""
         gone = self._gone(destruction, words)
         places = {each.position for each in gone}
-        remnants: dict[int, bytes | None] = {}
+        lost = {each.sealed.key_id for each in gone}
+        left = [
+            each
+            for each in self._said(words)
+            if each.position not in places and each.sealed.key_id in lost
+        ]
         subject = self._ledger.vault.subject(destruction.subject_ref)
-        if subject is not None:
-            others = [e for e in self._said(words) if e.position not in places]
-            for key_id in {each.sealed.key_id for each in gone}:
-                left = [each for each in others if each.sealed.key_id == key_id]
-                own_keys = self._ledger.mapper.own_keys(left, subject)
-                remnants[key_id] = self._ledger.vault.wrapped_remnant(
-                    subject, key_id, own_keys
-                )
-        self._destructions.replace_keys(destruction, remnants, len(gone))
+        kept = self._own_keys(subject, left) if subject is not None else ()
+        self._destructions.part_keys(destruction, [_place(e) for e in gone], kept or ())
 
     def remaining(self, destruction: Destruction, words: Words) -> int:
         """Return how much of it can be read all the same, looked up once more."""
@@ -175,15 +176,32 @@ class WordsRedactor:
         """
         if words.number is None:
             return
-        said = self._said(words)
-        subject = self._ledger.vault.subject(said[0].sealed.subject_ref) if said else None
-        try:
-            if subject is not None:
-                self._ledger.mapper.own_keys(said, subject)
-        except BrokenSealError as error:
+        if any(is_of_first_format(each.sealed.state) for each in self._said(words)):
             turn_id = f"{words.session_id}.{words.number}"
             expected = "of a session recorded by a newer version; redact its whole session"
-            raise InvalidValueError("turn_id", turn_id, expected) from error
+            raise InvalidValueError("turn_id", turn_id, expected)
+
+    def _own_keys(
+        self, subject: Subject, events: Sequence[StampedEvent]
+    ) -> list[PayloadKey]:
+        """Return the own keys, wrapped, of those of *events* that still have another."""
+        found: list[PayloadKey] = []
+        for stream in dict.fromkeys(str(each.sealed.originator_id) for each in events):
+            theirs = [each for each in events if each.sealed.originator_id == stream]
+            own_keys = self._ledger.mapper.own_keys(subject, theirs)
+            assert own_keys is not None, "what has no own keys is not parted"
+            for each in theirs:
+                _, version, key_id = place = _place(each)
+                if version in own_keys:
+                    wrapped = wrapped_payload_key(
+                        subject.key,
+                        own_keys[version],
+                        ledger=self._ledger.name,
+                        subject_ref=subject.ref,
+                        said=place[:2],
+                    )
+                    found.append((stream, version, key_id, wrapped))
+        return found
 
     def _say(self, transaction: Transaction, words: Words) -> None:
         """Collect it without announcing anything: its keys are gone already."""
@@ -253,6 +271,11 @@ class WordsRedactor:
             ),
             *(e for e in by_name[SUMMARIES] if e.sealed.originator_version in made),
         ]
+
+
+def _place(event: StampedEvent) -> tuple[str, int, int]:
+    sealed = event.sealed
+    return str(sealed.originator_id), sealed.originator_version, sealed.key_id
 
 
 def _says(recorded: RecordedEvent, words: Words) -> bool:

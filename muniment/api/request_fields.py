@@ -80,6 +80,17 @@ class RuleBody(_Body):
         return RetentionRule(**self.model_dump())
 
 
+class PointBody(_Body):
+    """A point on both axes: what was known then, about another time."""
+
+    recorded_at: Time
+    valid_at: Time | None = None
+
+    def argument(self) -> tuple[str, str | None]:
+        """Return it as the store takes it."""
+        return self.recorded_at, self.valid_at
+
+
 Fields = Mapping[str, Any]
 
 BY: Final[Fields] = {
@@ -102,7 +113,7 @@ STATED: Final[Fields] = {
     "metadata": dict[str, Any],
     "expires_at": Time,
 }
-REVISION: Final[Fields] = {"content": Text, **STATED, **BY}
+REVISION: Final[Fields] = {"content": Text, "clear": list[Text], **STATED, **BY}
 NARROWING: Final[Fields] = {
     "scope": Whose,
     "scopes": list[Whose],
@@ -119,6 +130,9 @@ NARROWING: Final[Fields] = {
     "until": Time,
     "recent_turns": list[Text],
     "min_position": Annotated[int, Field(ge=0, le=2**62)],
+    "session_id": Text,
+    "agent": Text,
+    "receipt": bool,
 }
 ONE_OF_THREE: Final[Fields] = {
     "fact_id": Text,
@@ -134,6 +148,17 @@ TURN: Final[Fields] = {
     "entities": list[Text],
     "metadata": dict[str, Any],
 }
+SUMMARIES: Final[Fields] = {
+    "every": Annotated[int, Field(ge=2, le=1_000)],
+    "keep": Annotated[int, Field(ge=0, le=1_000)],
+    "meta_every": Annotated[int, Field(ge=2, le=1_000)],
+    "budget_tokens": Annotated[int, Field(ge=1, le=10_000_000)],
+    "force": bool,
+}
+LONG_AGO: Final[Fields] = {
+    "until": Time,
+    "older_than_us": Annotated[int, Field(ge=0, le=2**62)],
+}
 CONTEXT: Final[Fields] = {
     "scope": Whose,
     "scopes": list[Whose],
@@ -143,5 +168,6 @@ CONTEXT: Final[Fields] = {
     "agent": Text,
     "limit": Count,
     "recent_turns": Annotated[int, Field(ge=0, le=1_000)],
+    "receipt": bool,
     "language": Literal["en", "zh"],
 }

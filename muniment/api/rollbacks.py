@@ -106,9 +106,16 @@ class Planner:
         return self._plan(subject.scope, subject, streams, moves, position=head.position)
 
     def to_time(self, scope: Scope, recorded_at: Instant) -> RollbackPlan:
-        """Plan to bring every fact of a subject back to a time."""
-        if self._ledger.vault.find(scope) is not None:
-            self._ledger.resolve(recorded_at)
+        """
+        Plan to bring every fact of a subject back to a time.
+
+        Raises:
+            ThinnedError: If what was known then was thinned.
+        """
+        known = self._ledger.vault.find(scope)
+        if known is not None:
+            point = self._lookup.at(recorded_at, None)
+            self._lookup.refuse_thinned(known, point)
         head, subject, streams = self._streams(scope)
         if subject is None:
             now = self._ledger.present().now

@@ -129,6 +129,7 @@ class SearchingStore(ReadingStore):
 
         Raises:
             FutureAsOfError: If *as_of* has not come.
+            ThinnedError: If what was known then was thinned.
             InvalidValueError: If nothing was recorded at *min_position* by then.
         """
         longest = self._settings.content_limit
@@ -188,18 +189,24 @@ class SearchingStore(ReadingStore):
                 subjects=whose.subjects,
                 hidden=whose.hidden,
                 as_of=point.as_of,
-                asked_at=point.asked_at,
+                known_at=point.settled_at,
+                # About a time to come, what will be over by then is left out, too.
+                expired_at=max(point.asked_at, point.as_of.valid_at),
                 filters=asked.filters,
                 recent=asked.recent,
                 limit=asked.limit,
             )
         )
+        for each in whose.subjects:
+            # What cannot be read is left out of a search, which must not look complete.
+            self._lookup.refuse_thinned(each, point)
         if asked.is_current and self._recall.has_engine and self._settings.upkeep:
             self._recall.upkeep.start()
         return SearchHits(
             items=tuple(_hit(each, explain=asked.explain) for each in answer.hits),
             position=point.position,
             recorded_at=moment(point.asked_at),
+            known_at=moment(point.settled_at),
             valid_at=moment(point.as_of.valid_at),
             unserved=answer.unserved,
             model=answer.model,
@@ -207,9 +214,14 @@ class SearchingStore(ReadingStore):
 
     def _point(self, as_of: Time | None, valid_at: Time | None) -> Point:
         about = inputs.time_or_none(valid_at)
-        if as_of is None:
-            return self._lookup.now(about)
-        return self._lookup.at(to_instant(as_of), about)
+        if as_of is not None:
+            return self._lookup.at(to_instant(as_of), about)
+        point = self._lookup.now()
+        if about is None and point.position > 0:
+            return point
+        # What was recorded last tells when an answer about now was given, but for a
+        # ledger without anything; and what had expired by now is not known from then.
+        return self._lookup.now_for_good(about)
 
 
 def _text(query: object, *, limit: int) -> str:

@@ -5,23 +5,25 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 from muniment.api import inputs
-from muniment.api.accountable import AccountableStore
 from muniment.api.answers import Fact
+from muniment.api.contesting import REVISIONS, ContestableStore
 from muniment.api.fields import By
 from muniment.api.proposals import SHARE, Proposal, Proposals, ProposalState
 from muniment.api.sensitivity import ACCESS_LEVEL
 from muniment.api.verbs import verb, write_verb
-from muniment.domain.access_events import ProposalMade, Proposed
+from muniment.domain.access_events import FactShared, ProposalMade, Proposed
 from muniment.domain.scope import Scope, ScopeKind
-from muniment.errors import InvalidScopeError, NotFound, VersionConflictError
+from muniment.errors import (
+    InvalidScopeError,
+    NotFound,
+    UnknownFactError,
+    VersionConflictError,
+)
 from muniment.instants import Time, moment, to_instant, to_text
-from muniment.settings import Settings
 
 
-class SharingStore(AccountableStore):
+class SharingStore(ContestableStore):
     """A store in which what concerns more than one waits for others to agree."""
-
-    _settings: Settings
 
     @write_verb
     def propose_share(
@@ -60,10 +62,9 @@ class SharingStore(AccountableStore):
     @write_verb
     def approve(self, proposal_id: str, **by: Unpack[By]) -> Proposal:
         """
-        Agree to a proposal; the last one needed to a share makes it.
+        Agree to a proposal; the last one needed makes a share, or a contested change.
 
-        A share that was agreed to and not made, since its process died, is made by
-        agreeing again.
+        What was agreed to and not made, since its process died, is made by agreeing again.
 
         Args:
             proposal_id: As `list_proposals` gives it.
@@ -77,12 +78,13 @@ class SharingStore(AccountableStore):
         """
         proposals, origin = Proposals(self._ledger), inputs.origin(by)
         proposal = proposals.find(inputs.name("proposal_id", proposal_id))
-        is_left_over = proposal.verb == SHARE and proposal.state is ProposalState.APPROVED
-        if not is_left_over:
+        if not _is_due(proposal):
             proposals.approve(proposal, origin)
         proposal = proposals.find(proposal_id)
-        if proposal.verb == SHARE and proposal.state is ProposalState.APPROVED:
-            self._share(proposal, by)
+        if _is_due(proposal):
+            self._share(proposal, by) if proposal.verb == SHARE else self._arbitrate(
+                proposal, by
+            )
             proposals.carry_out(proposal, replace(origin, idempotency_key=None))
         return self._with_content(proposals.find(proposal_id))
 
@@ -128,25 +130,35 @@ class SharingStore(AccountableStore):
         metadata |= {"shared_from": fact.fact_id, "owner": proposal.proposed_by}
         if "review_at" in proposal.asked:
             metadata["review_at"] = proposal.asked["review_at"]
-        return self.remember(
-            str(fact.content),
-            scope=to,
-            category=fact.category,
-            attribute=fact.attribute,
-            valid_from=fact.valid_from,
-            valid_to=fact.valid_to,
-            confidence=fact.confidence,
-            importance=fact.importance,
-            entities=fact.entities,
-            expires_at=fact.expires_at,
-            metadata=metadata,
-            source=SHARE,
-            actor=by.get("actor"),
-            reason=by.get("reason"),
-            trigger=SHARE,
-            # Not the caller's: whoever finishes what another began does the same thing.
-            idempotency_key=f"{SHARE} {proposal.proposal_id} by {by.get('actor')}",
+        command = self._drafting.remembered(
+            {
+                "content": str(fact.content),
+                "category": fact.category,
+                "attribute": fact.attribute,
+                "valid_from": fact.valid_from,
+                "valid_to": fact.valid_to,
+                "confidence": fact.confidence,
+                "importance": fact.importance,
+                "entities": fact.entities,
+                "expires_at": fact.expires_at,
+                "metadata": metadata,
+                "source": SHARE,
+            }
         )
+        subject = self._ledger.vault.find(proposal.scope)
+        if subject is None:
+            raise UnknownFactError(fact.fact_id)
+        origin = inputs.origin(
+            {
+                "actor": by.get("actor"),
+                "reason": by.get("reason"),
+                "trigger": SHARE,
+                # Not the caller's: whoever finishes what another began makes the same copy.
+                "idempotency_key": f"{SHARE} {proposal.proposal_id}",
+            }
+        )
+        source = FactShared(source_ref=subject.ref, source_fact_id=fact.fact_id)
+        return self._transactor.share(to, command, origin, source=source)
 
     def _source(self, proposal: Proposal) -> Fact:
         """Return the fact to be shared, if it still says what was proposed."""
@@ -158,12 +170,21 @@ class SharingStore(AccountableStore):
 
     def _with_content(self, proposal: Proposal) -> Proposal:
         """Return *proposal* with what is to be shared, while that can be read."""
+        if proposal.verb in REVISIONS:
+            said = proposal.asked.get("content")
+            return replace(proposal, content=None if said is None else str(said))
         if proposal.verb != SHARE:
             return proposal
         try:
             return replace(proposal, content=self._source(proposal).content)
         except (NotFound, VersionConflictError):
             return proposal
+
+
+def _is_due(proposal: Proposal) -> bool:
+    """Whether a proposal is approved and to be made here, by whoever approves last."""
+    made_here = proposal.verb == SHARE or proposal.verb in REVISIONS
+    return made_here and proposal.state is ProposalState.APPROVED
 
 
 _HEIGHTS = {ScopeKind.USER: 0, ScopeKind.TEAM: 1, ScopeKind.ORG: 2}

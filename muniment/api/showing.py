@@ -15,6 +15,7 @@ from muniment.domain.events import (
     FactRetired,
     FactRevised,
     FactRolledBack,
+    FactThinned,
     RevisionCause,
 )
 from muniment.domain.fact import Belief, FactState, fold
@@ -98,6 +99,7 @@ def version(recorded: RecordedEvent, origins: Origins) -> FactVersion:
         if isinstance(event, FactRestored | FactRolledBack)
         else None,
         survivor=event.survivor if isinstance(event, FactRetired) else None,
+        thinned=event.versions if isinstance(event, FactThinned) else (),
     )
 
 
@@ -133,6 +135,8 @@ def _kind(event: Event) -> str:
             return "rolled_back"
         case FactRedacted():
             return "redacted"
+        case FactThinned():
+            return "thinned"
         case _:
             raise AssertionError("the stream of a fact holds events of a fact")
 

@@ -21,6 +21,7 @@ from muniment.api.receipting import ReceiptBook
 from muniment.api.restoring import RestorableStore
 from muniment.api.rollbacks import Cause, OnConflict, Planner, plan_fact
 from muniment.api.sources import Kept
+from muniment.api.thinning import Thinner
 from muniment.api.verbs import verb, write_verb
 from muniment.domain.commands import RollBackFact
 from muniment.domain.scope import Scope
@@ -49,11 +50,13 @@ class MemoryStore(RestorableStore):
         self._place = opened.place
         self._archive_place = opened.archive
         self._content_limit = settings.content_limit
+        self._timestamp_url = settings.timestamp_url
         self._recall = opened.recall
         lookup = self._lookup
         self._conversation = opened.conversation
         stores = opened.conversation, RecallStores(opened.recall)
         lookup.derived = (*lookup.derived, *stores)
+        lookup.vectors = (opened.recall.vectors,)
         lookup.last_use = (opened.conversation,)
         self._receipts = ReceiptBook(
             opened.ledger,
@@ -94,7 +97,8 @@ class MemoryStore(RestorableStore):
         store = cls(open_ledger(settings, clock=clock, create=create), settings)
         try:
             # Before anything is read: a process may have died, or a backup been restored.
-            Forgetter(store._lookup).resume()
+            Forgetter(store._lookup).resume(every=True)
+            Thinner(store._lookup).resume(every=True)
         except BaseException:
             store.close()
             raise

@@ -110,7 +110,7 @@ class SummarizingStore(ReplayingStore):
         """
         inputs.count("every", every, least=2, most=EVERY_MAX)
         inputs.count("meta_every", meta_every, least=2, most=EVERY_MAX)
-        known = self._unreadable(session_id)
+        known = self._redacted_turns(session_id)
         older = self._not_summarised(
             session_id, inputs.count("keep", keep, least=0, most=EVERY_MAX)
         )
@@ -158,10 +158,13 @@ class SummarizingStore(ReplayingStore):
         Raises:
             UnknownSessionError: If there is none, or its subject was erased.
         """
-        position = None
-        if as_of is not None:
-            position = self._lookup.at(to_instant(as_of), None).position
-        used = self._used(session_id, position, for_use=as_of is None)
+        if as_of is None:
+            point = self._lookup.now()
+        else:
+            point = self._lookup.at(to_instant(as_of), None)
+        used = self._used(
+            session_id, None if as_of is None else point.position, for_use=as_of is None
+        )
         ordered = sorted(used.values(), key=lambda each: (each.level, each.first_turn))
         return tuple(ordered)
 
@@ -214,7 +217,7 @@ class SummarizingStore(ReplayingStore):
         told.sort(key=lambda each: each.first_turn)
         return [(session_id, each.version, each.content or REDACTED) for each in told]
 
-    def _unreadable(self, session_id: str) -> frozenset[int]:
+    def _redacted_turns(self, session_id: str) -> frozenset[int]:
         """Return the turns that were made unreadable one by one."""
         stamped = self._ledger.recorder.read_stream(SESSION + session_id)
         return frozenset(

@@ -96,6 +96,7 @@ def export_page(document: Document) -> bytes:
         ("Made", document.made_at),
         ("Ledger", f"{document.ledger}, up to position {document.position:,}"),
         ("Facts", f"{document.counts.facts:,} in {document.counts.versions:,} versions"),
+        ("Third parties hidden", f"{document.hidden:,}"),
     ]
     versions = [each for fact in document.facts for each in fact.versions]
     current = [(each.current,) for each in document.facts if each.current is not None]

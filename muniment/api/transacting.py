@@ -1,7 +1,7 @@
 """Writing to a store: commands decided under the ledger's lock."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, assert_never
 
 import msgspec
@@ -9,6 +9,7 @@ import msgspec
 from muniment.api import showing
 from muniment.api.answers import Fact, Receipt
 from muniment.domain import subject as subjects
+from muniment.domain.access_events import FactShared
 from muniment.domain.commands import (
     CorroborateFact,
     FactCommand,
@@ -18,12 +19,22 @@ from muniment.domain.commands import (
     SubjectCommand,
 )
 from muniment.domain.decision import decide, repeated, revised
-from muniment.domain.events import FactAsserted, FactRevised, RetireCause
+from muniment.domain.events import (
+    ErasureDeferred,
+    FactAsserted,
+    FactRedacted,
+    FactRevised,
+    RetireCause,
+    SubjectErased,
+)
+from muniment.domain.fact import FactState
 from muniment.domain.scope import Scope
+from muniment.errors import UnknownFactError
 from muniment.instants import moment
+from muniment.ledger.codec import topic_of
 from muniment.ledger.ids import new_fact_ids
 from muniment.ledger.ledger import Committed, Ledger
-from muniment.ledger.records import Origin, RecordedEvent
+from muniment.ledger.records import FACT, SHARE, SUBJECT, Origin, RecordedEvent
 from muniment.ledger.transaction import Request, Transaction
 from muniment.projections.beliefs import Timeline
 
@@ -68,6 +79,39 @@ class Transactor:
         facts = zip(committed.events, commands, strict=True)
         return committed, tuple(self.fact(committed, *each) for each in facts)
 
+    def share(
+        self, scope: Scope, command: RememberFact, origin: Origin, *, source: FactShared
+    ) -> Fact:
+        """
+        Remember a copy of a fact for others, as a fact of its own though they know it.
+
+        It is to go with what it is a copy of, and nobody's own word with it.
+
+        Raises:
+            UnknownFactError: If that was made unreadable meanwhile, or is to be.
+        """
+
+        def work(transaction: Transaction) -> None:
+            ends = transaction.topics(SUBJECT + source.source_ref)
+            ends |= transaction.topics(FACT + source.source_fact_id)
+            if not ends.isdisjoint(_GONE):
+                raise UnknownFactError(source.source_fact_id)
+            copy_id = next(new_fact_ids(transaction.recorded_at))
+            _asserted(transaction, command, copy_id)
+            transaction.open_stream(SHARE + copy_id, source)
+
+        committed = self.ledger.transact(
+            Request(
+                action="share",
+                origin=origin,
+                scope=scope,
+                fact_id=None,
+                body={"source": source.source_fact_id},
+                work=work,
+            )
+        )
+        return self.fact(committed, committed.events[0], command)
+
     def change(
         self, fact_id: str, command: FactCommand, origin: Origin, *, action: str
     ) -> Committed:
@@ -76,9 +120,8 @@ class Transactor:
         def work(transaction: Transaction) -> None:
             fact = transaction.fact(fact_id)
             recorded_at = transaction.recorded_at
-            transaction.add(
-                fact_id, decide(command, fact_id, fact, recorded_at=recorded_at)
-            )
+            asked = _still_entrusted(transaction, fact_id, fact, command)
+            transaction.add(fact_id, decide(asked, fact_id, fact, recorded_at=recorded_at))
 
         return self.ledger.transact(
             Request(
@@ -184,6 +227,9 @@ def _corroborated(
     """Keep that one of the facts was said again, if one says all of *command*."""
     recorded_at = transaction.recorded_at
     for fact_id in fact_ids:
+        if transaction.stream(SHARE + fact_id):
+            # A copy goes with what it is a copy of, and what is said here must not.
+            continue
         fact = transaction.fact(fact_id)
         if repeated(command, fact, recorded_at=recorded_at):
             again = CorroborateFact(
@@ -210,7 +256,29 @@ def _asserted(transaction: Transaction, command: RememberFact, fact_id: str) -> 
     return fact_id
 
 
+def _still_entrusted(
+    transaction: Transaction, fact_id: str, fact: FactState, command: FactCommand
+) -> FactCommand:
+    """Return *command*, by which a copy does not forget whose it is and from where."""
+    if not isinstance(command, ReviseFact) or command.changes.metadata is None:
+        return command
+    belief = fact.at(transaction.recorded_at)
+    content = fact.said(belief.version).content if belief is not None else None
+    if content is None or not transaction.stream(SHARE + fact_id):
+        return command
+    known = content.evidence.metadata
+    kept = {name: known[name] for name in ENTRUSTED if name in known}
+    changes = replace(command.changes, metadata={**kept, **command.changes.metadata})
+    return replace(command, changes=changes)
+
+
+ENTRUSTED = ("owner", "review_at", "shared_from")
+"""What the metadata of a copy say of whom it is entrusted to, and where it is from."""
+
 _NEW = showing.state(())
+_GONE = frozenset(
+    (topic_of(ErasureDeferred), topic_of(FactRedacted), topic_of(SubjectErased))
+)
 
 
 def request_body(origin: Origin, **asked: object) -> Mapping[str, object]:

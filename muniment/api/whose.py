@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from muniment.api import inputs
 from muniment.api.answers import RollbackPlan
+from muniment.api.importing import read_document
 from muniment.api.proposals import Proposals
 from muniment.api.searching import scopes_of
 from muniment.domain.acts import Named, Verb
@@ -97,6 +98,10 @@ def _of_plan(_: Store, arguments: Arguments) -> Scope:
     return plan.scope
 
 
+def _of_document(_: Store, arguments: Arguments) -> Scope:
+    return Scope.parse(read_document(arguments["document"]).scope)
+
+
 def _of_proposal(store: Store, arguments: Arguments) -> Scope:
     """Return whose word a proposal needs: who is to know, or who it is about."""
     proposal_id = inputs.name("proposal_id", arguments.get("proposal_id"))
@@ -120,6 +125,7 @@ _BY_ID: Final[Mapping[Named, Callable[[Store, Arguments], Scope]]] = {
     Named.TRANSACTION: _of_transaction,
     Named.PLAN: _of_plan,
     Named.PROPOSAL: _of_proposal,
+    Named.DOCUMENT: _of_document,
     Named.SESSION: _of_session,
     Named.TURN: _of_turn,
 }

@@ -301,7 +301,10 @@ class WritingStore(IndexedStore):
         whose = inputs.scope_of(user_id, scope)
         if self._ledger.vault.find(whose) is None:
             return self._lookup.nothing_done()
-        return self._bind(whose, ThawSubject(), by, action="thaw")
+        done = self._bind(whose, ThawSubject(), by, action="thaw")
+        # Copies of what was erased meanwhile could not be written to.
+        Forgetter(self._lookup).resume()
+        return done
 
     @property
     def _transactor(self) -> Transactor:

@@ -6,25 +6,27 @@ removes them and goes on where the last row ends.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from datetime import UTC, datetime
 from importlib.metadata import version
 
 import pyarrow as pa
 
-from muniment.archive import schema, segment
+from muniment.archive import schema, segment, snapshots
 from muniment.archive.checking import check_segment, row_of
-from muniment.archive.segment import File, Manifest, Stretch
+from muniment.archive.gathering import Stretch
+from muniment.archive.segment import File, Manifest, Snapshot
 from muniment.archive.shelf import Shelf, read
-from muniment.domain.time import Instant
+from muniment.archive.told import Archived, ArchivePlan
+from muniment.domain.time import BEGINNING, Instant
 from muniment.errors import ArchiveAheadError, TamperedError
-from muniment.instants import moment
+from muniment.instants import moment, to_instant
 from muniment.ledger.attesting import Attestor
 from muniment.ledger.cold import Segment
 from muniment.ledger.compression import NEWEST
-from muniment.ledger.leaves import LeafHasher, digest_of
+from muniment.ledger.leaves import LeafHasher, StoredRow, digest_of
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.merkle import Tree
-from muniment.ledger.records import StampedEvent, TransactionRow
+from muniment.ledger.records import TransactionRow
 from muniment.projections.beliefs import Timeline
 
 
@@ -36,47 +38,7 @@ EVENTS_OF_SEGMENT = 500_000
 
 _PAGE = 5_000
 _EVENTS, _TRANSACTIONS, _MANIFESTS = "events", "transactions", "manifests"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArchivePlan:
-    """
-    What an archive run would write.
-
-    Attributes:
-        first_position: Of the first event; one past *last_position* when there is none.
-        last_position: Of the last event.
-        archived: How many events are in the archive already.
-        months: The months of recorded time it reaches, such as ``2026-11``.
-    """
-
-    first_position: int
-    last_position: int
-    archived: int
-    months: tuple[str, ...]
-
-    @property
-    def events(self) -> int:
-        """How many events it would write."""
-        return self.last_position - self.first_position + 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Archived:
-    """
-    What an archive run wrote.
-
-    Attributes:
-        segments: How many segments.
-        events: How many events.
-        byte_count: How large their files are, all together.
-        last_position: Of the last event that is in the archive now.
-    """
-
-    segments: int
-    events: int
-    byte_count: int
-    last_position: int
+_FOLDERS = _EVENTS, _TRANSACTIONS, snapshots.FOLDER, _MANIFESTS
 
 
 class Archiver:
@@ -86,13 +48,20 @@ class Archiver:
     Args:
         ledger: Whose past.
         shelf: Where to.
+        timeline: What was believed when.
         segment_events: See `EVENTS_OF_SEGMENT`.
     """
 
     def __init__(
-        self, ledger: Ledger, shelf: Shelf, *, segment_events: int = EVENTS_OF_SEGMENT
+        self,
+        ledger: Ledger,
+        shelf: Shelf,
+        timeline: Timeline,
+        *,
+        segment_events: int = EVENTS_OF_SEGMENT,
     ) -> None:
         self._ledger = ledger
+        self._timeline = timeline
         self._recorder = ledger.recorder
         self._shelf = shelf
         self._segment_events = segment_events
@@ -131,13 +100,13 @@ class Archiver:
             for stretch in self._stretches(last.last_tx if last else 0, head.tx_id):
                 manifest = self._write(stretch, note)
                 count, done = count + 1, done + stretch.event_count
-                byte_count += manifest.events.byte_count + manifest.transactions.byte_count
+                byte_count += sum(each.byte_count for each in manifest.files)
                 progress(done, head.position - begun)
         return Archived(
             segments=count, events=done, byte_count=byte_count, last_position=head.position
         )
 
-    def prune(self, timeline: Timeline, *, progress: Progress) -> int:
+    def prune(self, *, progress: Progress) -> int:
         """
         Let go of the payloads that are archived and that no belief held now rests on.
 
@@ -158,7 +127,9 @@ class Archiver:
                     last = min(first + _PAGE - 1, each.last_position)
                     with self._recorder.appending() as append:
                         found = append.droppable(first=first, last=last)
-                        held = timeline.needed(append.connection, first=first, last=last)
+                        held = self._timeline.needed(
+                            append.connection, first=first, last=last
+                        )
                         leaving = [at for at in found if at not in held]
                         if leaving and not checked:
                             check_segment(self._shelf, each)
@@ -177,14 +148,14 @@ class Archiver:
         known: set[str] = set()
         for each in self._recorder.segments():
             found = segment.read_manifest(each.manifest, read(self._shelf, each.manifest))
-            known |= {each.manifest, found.events.name, found.transactions.name}
+            known |= {each.manifest, *(file.name for file in found.files)}
         where = f"ledger={self._ledger.name}"
         for name in self._shelf.names(f"{_MANIFESTS}/{where}"):
             if name in known or not name.endswith(".json"):
                 continue
             manifest = self._taken_up(name)
-            known |= {name, manifest.events.name, manifest.transactions.name}
-        for kind in (_EVENTS, _TRANSACTIONS, _MANIFESTS):
+            known |= {name, *(file.name for file in manifest.files)}
+        for kind in _FOLDERS:
             for name in self._shelf.names(f"{kind}/{where}"):
                 if name not in known:
                     self._shelf.remove(name)
@@ -241,37 +212,37 @@ class Archiver:
 
     def _pages(
         self, after: int, last: int
-    ) -> Iterator[tuple[list[TransactionRow], list[StampedEvent]]]:
+    ) -> Iterator[tuple[list[TransactionRow], Sequence[StoredRow]]]:
         """Yield transactions of one month, not too many, with their events."""
         most = min(_PAGE, self._segment_events)
         page: list[TransactionRow] = []
+        month_end = BEGINNING
         for row in self._rows(after, last):
             if page and (
-                _month(row) != _month(page[0])
+                row.recorded_at >= month_end
                 or row.last_position - page[0].first_position >= most
             ):
                 yield page, self._events(page)
                 page = []
+            if row.recorded_at >= month_end:
+                month_end = _month_end(row)
             page.append(row)
         if page:
             yield page, self._events(page)
 
-    def _events(self, rows: Sequence[TransactionRow]) -> list[StampedEvent]:
+    def _events(self, rows: Sequence[TransactionRow]) -> Sequence[StoredRow]:
         """Return the events of *rows*, each found to be what its leaf says."""
         after, last = rows[0].first_position - 1, rows[-1].last_position
         if last <= after:
             return []
         digests = {each.tx_id: digest_of(each) for each in rows}
-        found = self._recorder.read_with_leaves(after=after, limit=last - after)
-        for event, leaf in found:
-            digest = digests.get(event.tx_id, b"")
-            if self._hasher.leaf(event, digest) != leaf:
-                raise TamperedError(
-                    event.position, "payload", "it is not what was recorded"
-                )
-        if len(found) != last - after:
+        found = self._recorder.read_rows(after=after, limit=last - after)
+        altered = self._hasher.first_altered(found, digests)
+        if altered is not None:
+            raise TamperedError(altered, "payload", "it is not what was recorded")
+        if [each[0] for each in found] != list(range(after + 1, last + 1)):
             raise TamperedError(after + 1, "missing", "events are gone")
-        return [event for event, _ in found]
+        return found
 
     def _write(self, stretch: Stretch, note: str) -> Manifest:
         ledger, span = f"ledger={self._ledger.name}", stretch.span
@@ -284,6 +255,7 @@ class Archiver:
             note,
             events=self._kept(f"{_EVENTS}/{where}", events),
             transactions=self._kept(f"{_TRANSACTIONS}/{where}", transactions),
+            believed=self._believed(stretch),
         )
         name, content = f"{_MANIFESTS}/{ledger}/{span}.json", segment.written(manifest)
         self._shelf.put(name, content)
@@ -300,8 +272,29 @@ class Archiver:
             rows=len(table),
         )
 
+    def _believed(self, stretch: Stretch) -> tuple[Snapshot, ...]:
+        """Keep what was believed before *stretch*, where that begins a year."""
+        last = self._last()
+        before = None if last is None else self._recorder.transaction(last.last_tx)
+        if before is None or _year(before) == _year(stretch.first):
+            return ()
+        taken = snapshots.taken(self._timeline, self._recorder, before.recorded_at)
+        where = f"{snapshots.FOLDER}/ledger={self._ledger.name}/year={_year(stretch.first)}"
+        return tuple(
+            snapshots.described(
+                self._kept(f"{where}/{stretch.span}-{part}.parquet", each), each
+            )
+            for part, each in enumerate(taken)
+        )
+
     def _manifest(
-        self, stretch: Stretch, note: str, *, events: File, transactions: File
+        self,
+        stretch: Stretch,
+        note: str,
+        *,
+        events: File,
+        transactions: File,
+        believed: tuple[Snapshot, ...],
     ) -> Manifest:
         first, last, before = stretch.first, stretch.last, self._last()
         head = Attestor(self._ledger).read(note)
@@ -333,7 +326,19 @@ class Archiver:
             horizon_us=self._recorder.present().horizon,
             predecessor=before.manifest_sha256 if before else "",
             dictionaries=(0, NEWEST),
+            snapshots=believed,
         )
+
+
+def _month_end(row: TransactionRow) -> Instant:
+    """Return when the month ends that a transaction was recorded in."""
+    then = moment(row.recorded_at)
+    years, month = divmod(then.month, 12)
+    return to_instant(datetime(then.year + years, month + 1, 1, tzinfo=UTC))
+
+
+def _year(row: TransactionRow) -> int:
+    return moment(row.recorded_at).year
 
 
 def _month(row: TransactionRow) -> str:

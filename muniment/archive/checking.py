@@ -23,7 +23,7 @@ def check_segment(shelf: Shelf, row: Segment) -> Manifest:
     if segment.sha256(content) != row.manifest_sha256:
         raise DamagedArchiveError(row.manifest, "it is not the one the ledger names")
     manifest = segment.read_manifest(row.manifest, content)
-    for each in (manifest.events, manifest.transactions):
+    for each in manifest.files:
         whole_file(shelf, each)
     return manifest
 

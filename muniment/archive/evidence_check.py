@@ -12,6 +12,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from muniment.archive.container import AlteredError, contents
 from muniment.archive.rederiving import believed
+from muniment.archive.stamp_check import TIME_STAMP, stamp_check
 from muniment.archive.unzstd import NotZstdError, unzstd
 from muniment.ledger.proof import (
     Envelope,
@@ -32,6 +33,8 @@ EVENTS, TRANSACTIONS, STATES = "events.jsonl", "transactions.jsonl", "as_of.json
 HEADS, DICTIONARY = "tree_heads.jsonl", "dictionary.zdict"
 
 _SIGNED = (MANIFEST, SIGNATURE)
+_STAMPED = "time stamp "
+"""How the signature names the SHA-256 of a time stamp, on a line of its own."""
 _FORM, _HEADER_AT, _NONCE_BYTES = 2, 3, 12
 _OF_SUBJECT, _OF_LEDGER = 3, 4
 _TEXT_FIELDS = ("action", "subject_ref")
@@ -53,7 +56,13 @@ class Report:
     stated: list[str] = field(default_factory=list)
 
 
-def check(raw: bytes, *, key: str | None = None, heads: Sequence[str] = ()) -> Report:
+def check(
+    raw: bytes,
+    *,
+    key: str | None = None,
+    heads: Sequence[str] = (),
+    stamp_roots: Sequence[bytes] = (),
+) -> Report:
     """
     Check a package.
 
@@ -61,18 +70,24 @@ def check(raw: bytes, *, key: str | None = None, heads: Sequence[str] = ()) -> R
         raw: The zip file.
         key: The ledger's public key, as ``muniment public-key`` prints it.
         heads: Signed tree heads that were kept elsewhere.
+        stamp_roots: Certificates, PEM, of authorities whose time stamps are trusted.
 
     Raises:
         AlteredError: If anything in it is not what it was; names the file.
     """
-    return _Check(contents(raw), key, heads).report()
+    return _Check(contents(raw), key, heads, stamp_roots).report()
 
 
 class _Check:
     def __init__(
-        self, files: dict[str, bytes], key: str | None, heads: Sequence[str]
+        self,
+        files: dict[str, bytes],
+        key: str | None,
+        heads: Sequence[str],
+        stamp_roots: Sequence[bytes],
     ) -> None:
         self._files = files
+        self._stamp_roots = stamp_roots
         self._given_key, self._given_heads = key, heads
         self._report = Report()
         self._manifest: dict[str, Any] = {}
@@ -88,6 +103,7 @@ class _Check:
         self._events(head)
         self._states()
         self._outside(head)
+        self._stamped()
         self._limits()
         return self._report
 
@@ -105,13 +121,14 @@ class _Check:
             raise AlteredError(SIGNATURE, str(error)) from error
         except (ValueError, KeyError, TypeError) as error:
             raise AlteredError(MANIFEST, f"it cannot be read ({error})") from error
-        origin, kind, digest = text.split("\n")[:3]
+        origin, kind, digest, *more = text.split("\n")
         if kind != EVIDENCE:
             raise AlteredError(SIGNATURE, "it does not sign evidence")
         if digest != _sha256_hex(self._files[MANIFEST]):
             raise AlteredError(MANIFEST, "it is not the one that was signed")
         if manifest["origin"] != origin:
             raise AlteredError(MANIFEST, f"it is not of {origin}, who signed it")
+        self._compare_stamp(more)
         self._manifest = manifest
         self._report.proven.append(
             f"The manifest was signed by the key of {origin}, and every file is what the "
@@ -123,11 +140,26 @@ class _Check:
                 "by another way and name it with --key."
             )
 
+    def _compare_stamp(self, signed: Sequence[str]) -> None:
+        """Check that the time stamp is the one that was signed, or that there is none."""
+        digests = [e.removeprefix(_STAMPED) for e in signed if e.startswith(_STAMPED)]
+        stamp = self._files.get(TIME_STAMP)
+        if stamp is None and digests:
+            raise AlteredError(TIME_STAMP, "it is missing")
+        if stamp is not None and digests != [_sha256_hex(stamp)]:
+            raise AlteredError(TIME_STAMP, "it is not the one that was signed")
+
+    def _stamped(self) -> None:
+        """Check when an authority saw the manifest, if one did."""
+        stamp, manifest = self._files.get(TIME_STAMP), self._files[MANIFEST]
+        found = stamp_check(stamp, manifest, self._stamp_roots)
+        (self._report.proven if found.is_proven else self._report.stated).append(found.said)
+
     def _whole(self) -> None:
         """Check every file against the manifest."""
         listed = self._manifest["files"]
         for name in self._files:
-            if name not in listed and name not in _SIGNED:
+            if name not in listed and name not in (*_SIGNED, TIME_STAMP):
                 raise AlteredError(name, "the manifest does not know it")
         for name, expected in listed.items():
             content = self._files.get(name)

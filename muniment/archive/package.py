@@ -6,7 +6,7 @@ import csv
 import hashlib
 import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import ModuleType
 from typing import Any, Protocol
 
@@ -17,10 +17,12 @@ from muniment.archive import (
     container,
     evidence_check,
     rederiving,
+    stamp_check,
     unzstd,
     verifier,
 )
 from muniment.archive.evidence_check import EVIDENCE, MANIFEST, SIGNATURE
+from muniment.archive.stamp_check import TIME_STAMP
 from muniment.domain.time import Instant
 from muniment.ledger import proof
 from muniment.ledger.attesting import Attestor
@@ -33,6 +35,7 @@ _PARTS: Sequence[ModuleType] = (
     unzstd,
     container,
     rederiving,
+    stamp_check,
     evidence_check,
     verifier,
 )
@@ -95,7 +98,11 @@ def parquet_table(columns: Sequence[str], rows: Iterable[Line]) -> bytes:
 
 
 def signed_package(
-    files: Mapping[str, bytes], fields: Mapping[str, Any], attestor: Attestor
+    files: Mapping[str, bytes],
+    fields: Mapping[str, Any],
+    attestor: Attestor,
+    *,
+    stamp: Callable[[bytes], bytes] | None = None,
 ) -> bytes:
     """
     Return the package: *files*, the manifest over them, and the signature over that.
@@ -104,6 +111,7 @@ def signed_package(
         files: By name, all but manifest and signature.
         fields: What the manifest says besides.
         attestor: Signs.
+        stamp: Returns a time stamp of the manifest, which is signed with it.
     """
     listed = {
         name: {
@@ -117,8 +125,13 @@ def signed_package(
     text = json.dumps(manifest, ensure_ascii=False, indent=1, sort_keys=True)
     content = text.encode() + b"\n"
     digest = hashlib.sha256(content).hexdigest()
-    note = attestor.signed(f"{attestor.origin}\n{EVIDENCE}\n{digest}\n")
-    return container.contained({MANIFEST: content, SIGNATURE: note.encode(), **files})
+    text, stamped = f"{attestor.origin}\n{EVIDENCE}\n{digest}\n", dict[str, bytes]()
+    if stamp is not None:
+        stamped = {TIME_STAMP: stamp(content)}
+        text += f"time stamp {hashlib.sha256(stamped[TIME_STAMP]).hexdigest()}\n"
+    note = attestor.signed(text)
+    signed = {MANIFEST: content, SIGNATURE: note.encode(), **stamped}
+    return container.contained({**signed, **files})
 
 
 def single_file() -> bytes:

@@ -66,7 +66,12 @@ class Done(_Shape, frozen=True, kw_only=True):
 
 
 class About(_Shape, frozen=True, kw_only=True):
-    """What concerns the subject as a whole: holds, freezes, requests, copies given out."""
+    """
+    An event that is of no fact.
+
+    Such as what concerns the subject as a whole: holds, freezes, requests, copies given
+    out.
+    """
 
     kind: str
     version: int
@@ -74,6 +79,15 @@ class About(_Shape, frozen=True, kw_only=True):
     position: int
     tx_id: int
     stored: Stored
+
+
+class Conversation(_Shape, frozen=True, kw_only=True):
+    """One session: its beginning and end, what was said in it, and summaries of that."""
+
+    session_id: str
+    session: list[About]
+    turns: list[About]
+    summaries: list[About]
 
 
 class Counts(_Shape, frozen=True, kw_only=True):
@@ -84,10 +98,17 @@ class Counts(_Shape, frozen=True, kw_only=True):
     transactions: int
     about: int
     others: dict[str, int]
+    conversation: int = 0
 
 
 class Document(_Shape, frozen=True, kw_only=True):
-    """Everything that is remembered of one subject, and everything that was done to it."""
+    """
+    Everything that is remembered of one subject, and everything that was done to it.
+
+    Attributes:
+        hidden: How many third parties are tokens in it; such a copy is for reading, and
+            not imported.
+    """
 
     format: str
     export_id: str
@@ -103,6 +124,8 @@ class Document(_Shape, frozen=True, kw_only=True):
     transactions: list[Done]
     about: list[About]
     others: dict[str, list[dict[str, Any]]]
+    conversations: list[Conversation] = []
+    hidden: int = 0
 
 
 def schema() -> dict[str, Any]:

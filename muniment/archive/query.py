@@ -5,28 +5,16 @@ Only files that a manifest names are read, so what an interrupted run left is ne
 counted. A question can read the archive and nothing else.
 """
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from datetime import datetime
+from typing import Any, Final
 
 from muniment.archive import segment
 from muniment.archive.shelf import Directory, Remote, Shelf, read
+from muniment.archive.told import Rows
 from muniment.errors import ConfigurationError, InvalidValueError
 from muniment.ledger.recorder import LedgerRecorder
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rows:
-    """
-    What a question found.
-
-    Attributes:
-        columns: Their names, in order.
-        rows: The values of each row; instants are aware datetimes, bytes are hexadecimal.
-    """
-
-    columns: tuple[str, ...]
-    rows: tuple[tuple[Any, ...], ...]
 
 
 def answered(recorder: LedgerRecorder, shelf: Shelf, sql: str) -> Rows:
@@ -88,4 +76,24 @@ def _view(connection: Any, shelf: Shelf, name: str, files: Sequence[str]) -> Non
 
 
 def _plain(value: object) -> object:
-    return value.hex() if isinstance(value, bytes) else value
+    """Return a value as JSON can hold it, instants aside; a number of any size is text."""
+    match value:
+        case bytes():
+            return value.hex()
+        case datetime() if value.tzinfo is not None:
+            return value
+        case None | bool() | str():
+            return value
+        case int() if abs(value) < _INTEGER_MAX:
+            return value
+        case float() if math.isfinite(value):
+            return value
+        case list() | tuple():
+            return tuple(_plain(each) for each in value)
+        case dict():
+            return {str(key): _plain(each) for key, each in value.items()}
+        case _:
+            return str(value)
+
+
+_INTEGER_MAX: Final = 2**63

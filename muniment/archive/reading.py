@@ -1,9 +1,12 @@
 """Payloads back from the archive, for whoever reads an event that left the database."""
 
 import threading
+from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import PurePosixPath
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -11,7 +14,9 @@ import pyarrow.parquet as pq
 from msgspec import structs
 
 from muniment.archive import segment
+from muniment.archive.segment import Manifest
 from muniment.archive.shelf import Shelf, failing, read
+from muniment.archive.snapshots import FOLDER
 from muniment.errors import DamagedArchiveError
 from muniment.ledger.cold import Segment, is_dropped
 from muniment.ledger.records import StampedEvent
@@ -21,6 +26,7 @@ _COLUMNS = ["position", "form", "header", "sealed"]
 _MANY = 1_000
 """From so many payloads of one segment on, all of it is read at once."""
 _FILES_MAX = 64
+_MANIFESTS_MAX = 1_000
 _PAYLOADS_MAX = 50_000
 
 
@@ -57,6 +63,8 @@ class ArchiveReader:
         self._shelf = shelf
         self._lock = threading.Lock()
         self._segments: Sequence[Segment] = ()
+        self._starts: Sequence[Segment] | None = None
+        self._manifests: OrderedDict[str, Manifest] = OrderedDict()
         self._files: OrderedDict[str, _Opened] = OrderedDict()
         self._payloads: dict[int, bytes] = {}
         self._whole_of: tuple[str, dict[int, bytes]] = ("", {})
@@ -75,14 +83,10 @@ class ArchiveReader:
         """Return the payloads of those of *wanted* that a segment holds, by position."""
         known = self._payloads
         found = {e.position: known[e.position] for e in wanted if e.position in known}
-        by_segment: dict[str, list[StampedEvent]] = {}
-        for event in wanted:
-            if event.position in found:
-                continue
-            manifest = self._manifest_of(event)
-            # Otherwise nobody archived it, but somebody emptied it: left as it is found.
-            if manifest is not None:
-                by_segment.setdefault(manifest, []).append(event)
+        by_segment = self._by_segment([e for e in wanted if e.position not in found])
+        if len(by_segment) > 1 and len({e.sealed.subject_ref for e in wanted}) == 1:
+            found.update(self._from_snapshots(list(chain(*by_segment.values()))))
+            by_segment = self._by_segment([e for e in wanted if e.position not in found])
         for manifest, events in by_segment.items():
             read_now = self._read(manifest, events)
             for event in events:
@@ -92,32 +96,88 @@ class ArchiveReader:
                 found[event.position] = read_now[event.position]
         return found
 
+    def _by_segment(self, events: Iterable[StampedEvent]) -> dict[str, list[StampedEvent]]:
+        """Return *events* by the manifest of the segment that holds their payloads."""
+        found: dict[str, list[StampedEvent]] = {}
+        for event in events:
+            manifest = self._manifest_of(event)
+            # Otherwise nobody archived it, but somebody emptied it: left as it is found.
+            if manifest is not None:
+                found.setdefault(manifest, []).append(event)
+        return found
+
+    def _from_snapshots(self, wanted: Sequence[StampedEvent]) -> dict[int, bytes]:
+        """
+        Return what of one subject's payloads lies together, as far as that saves files.
+
+        What was believed at a time past the last of them is likely to have been believed
+        when the next year began, or when that year did.
+        """
+        last = max(each.position for each in wanted)
+        starts = self._year_starts()
+        after = bisect_left([each.first_position for each in starts], last + 1)
+        found: dict[int, bytes] = {}
+        for year in (*starts[after : after + 1], *starts[max(0, after - 1) : after]):
+            left = [
+                each
+                for each in wanted
+                if each.position not in found and each.position < year.first_position
+            ]
+            if len(self._by_segment(left)) > 1:
+                found.update(self._read_snapshot(year, left))
+        return found
+
+    def _read_snapshot(
+        self, year: Segment, events: Sequence[StampedEvent]
+    ) -> dict[int, bytes]:
+        """Return those payloads of *events* that the snapshot of a year holds."""
+        subject = events[0].sealed.subject_ref
+        for each in self._manifest(year.manifest).snapshots:
+            if each.first_subject <= subject <= each.last_subject:
+                return self._few(self._opened(each.name), events)
+        return {}
+
+    def _year_starts(self) -> Sequence[Segment]:
+        """Return the segments that have snapshots, oldest first."""
+        if self._starts is None:
+            ledger = self._segments[0].manifest.split("/")[1]
+            names = self._shelf.names(f"{FOLDER}/{ledger}")
+            spans = {each.rpartition("/")[2].rpartition("-")[0] for each in names}
+            # Only what the manifest of such a segment names is read.
+            self._starts = [
+                e for e in self._segments if PurePosixPath(e.manifest).stem in spans
+            ]
+        return self._starts
+
     def _read(self, manifest: str, events: Sequence[StampedEvent]) -> dict[int, bytes]:
         """Return payloads of one segment, those of *events* among them."""
         if self._whole_of[0] == manifest:
             return self._whole_of[1]
-        opened = self._opened(manifest)
-        groups = opened.groups_of(each.sealed.subject_ref for each in events)
-        try:
-            with failing(self._shelf.place):
-                table = opened.file.read_row_groups(groups, columns=_COLUMNS)
-        except pa.ArrowException as error:
-            raise DamagedArchiveError(opened.name, str(error)) from error
-        if len(events) >= _MANY:
-            payloads = dict(
-                zip(table["position"].to_pylist(), segment.states(table), strict=True)
-            )
-            self._whole_of = manifest, payloads
-            return payloads
+        opened = self._opened(self._manifest(manifest).events.name)
+        if len(events) < _MANY:
+            return self._few(opened, events)
+        payloads = _payloads(self._rows(opened, events))
+        self._whole_of = manifest, payloads
+        return payloads
+
+    def _few(self, opened: _Opened, events: Sequence[StampedEvent]) -> dict[int, bytes]:
+        """Return those payloads of *events* that a file holds, and keep them in mind."""
         positions = pa.array([each.position for each in events], pa.int64())
-        table = table.filter(pc.is_in(table["position"], positions))
-        payloads = dict(
-            zip(table["position"].to_pylist(), segment.states(table), strict=True)
-        )
+        table = self._rows(opened, events)
+        payloads = _payloads(table.filter(pc.is_in(table["position"], positions)))
         if len(self._payloads) + len(payloads) > _PAYLOADS_MAX:
             self._payloads = {}
         self._payloads.update(payloads)
         return payloads
+
+    def _rows(self, opened: _Opened, events: Sequence[StampedEvent]) -> pa.Table:
+        """Return the groups of rows in which the subjects of *events* may be."""
+        groups = opened.groups_of(each.sealed.subject_ref for each in events)
+        try:
+            with failing(self._shelf.place):
+                return opened.file.read_row_groups(groups, columns=_COLUMNS)
+        except pa.ArrowException as error:
+            raise DamagedArchiveError(opened.name, str(error)) from error
 
     def _manifest_of(self, event: StampedEvent) -> str | None:
         """Return the manifest of the segment that holds an event, if one does."""
@@ -126,24 +186,36 @@ class ArchiveReader:
                 if each.first_position <= event.position <= each.last_position:
                     return each.manifest
             # Another process may have archived it since.
-            self._segments = self._known()
+            self._segments, self._starts = self._known(), None
         return None
 
-    def _opened(self, manifest: str) -> _Opened:
-        known = self._files.get(manifest)
+    def _manifest(self, name: str) -> Manifest:
+        known = self._manifests.get(name)
+        if known is None:
+            known = segment.read_manifest(name, read(self._shelf, name))
+            self._manifests[name] = known
+            if len(self._manifests) > _MANIFESTS_MAX:
+                self._manifests.popitem(last=False)
+        return known
+
+    def _opened(self, name: str) -> _Opened:
+        known = self._files.get(name)
         if known is not None:
-            self._files.move_to_end(manifest)
+            self._files.move_to_end(name)
             return known
-        name = segment.read_manifest(manifest, read(self._shelf, manifest)).events.name
         try:
             with failing(self._shelf.place):
                 file = pq.ParquetFile(self._shelf.opened(name))
         except pa.ArrowException as error:
             raise DamagedArchiveError(name, str(error)) from error
-        self._files[manifest] = opened = _Opened(name, file, _subjects(file))
+        self._files[name] = opened = _Opened(name, file, _subjects(file))
         if len(self._files) > _FILES_MAX:
             self._files.popitem(last=False)
         return opened
+
+
+def _payloads(table: pa.Table) -> dict[int, bytes]:
+    return dict(zip(table["position"].to_pylist(), segment.states(table), strict=True))
 
 
 def _subjects(file: pq.ParquetFile) -> tuple[tuple[str, str], ...]:

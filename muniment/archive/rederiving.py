@@ -66,7 +66,7 @@ def _after(
         case "fact.asserted" | "fact.revised":
             start, end = header["valid"]
             return [*_outside(before, start, end), (start, end, version)]
-        case "fact.corroborated":
+        case "fact.corroborated" | "fact.thinned":
             return before
         case "fact.ended":
             return _outside(before, header["valid_to"], _FOREVER)

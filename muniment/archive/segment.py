@@ -3,6 +3,7 @@ One segment: the events and the transactions of one stretch of a ledger, in two 
 
     events/ledger=…/year=…/month=…/FIRST-LAST.parquet
     transactions/ledger=…/year=…/month=…/FIRST-LAST.parquet
+    snapshots/ledger=…/year=…/FIRST-LAST-PART.parquet
     manifests/ledger=…/FIRST-LAST.json
 
 The year and the month are those of the recorded time, FIRST and LAST are numbers of
@@ -10,7 +11,7 @@ transactions. No name, no id and no subject is in a path.
 """
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -19,22 +20,41 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from muniment.archive import schema
-from muniment.domain.time import BEGINNING, FOREVER, Instant
+from muniment.domain.time import Instant
 from muniment.errors import DamagedArchiveError
 from muniment.ledger.records import SealedEvent, StampedEvent, TransactionRow
 
 
-_LENGTH_AT, _HEADER_AT = 1, 3
-_ROWS_OF_GROUP = 8_192
-_DICTIONARY = ["subject_ref", "topic", "category", "attribute", "status", "cause"]
-_DELTA = {
-    "version": "DELTA_BINARY_PACKED",
-    "position": "DELTA_BINARY_PACKED",
-    "tx_id": "DELTA_BINARY_PACKED",
-    "recorded_at": "DELTA_BINARY_PACKED",
-    "key_id": "DELTA_BINARY_PACKED",
-    "stream": "DELTA_BYTE_ARRAY",
+_NUMBERS, _BYTES = "DELTA_BINARY_PACKED", "DELTA_LENGTH_BYTE_ARRAY"
+_SEALED = ("sealed", "header", "idempotency_tag", "request_tag")
+"""Of these nobody asks which is the least."""
+
+_WRITTEN: Mapping[str, Mapping[str, Any]] = {
+    "events": {
+        "row_group_size": 8_192,
+        "write_page_index": True,
+        "use_dictionary": [
+            *("subject_ref", "topic", "category", "attribute", "status", "cause")
+        ],
+        "column_encoding": {
+            **dict.fromkeys(("version", "position", "tx_id", "recorded_at"), _NUMBERS),
+            "key_id": _NUMBERS,
+            "stream": "DELTA_BYTE_ARRAY",
+            "header": "DELTA_BYTE_ARRAY",
+            "sealed": _BYTES,
+        },
+        # Ciphertext: nothing makes it smaller.
+        "compression": {each: "zstd" for each in schema.EVENTS.names if each != "sealed"},
+    },
+    "transactions": {
+        "use_dictionary": ["action", "subject_ref"],
+        "column_encoding": dict.fromkeys(
+            ("tx_id", "recorded_at", "first_position", "last_position"), _NUMBERS
+        ),
+        "compression": dict.fromkeys(schema.TRANSACTIONS.names, "zstd"),
+    },
 }
+_LEVEL = 3
 
 
 class File(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,6 +64,13 @@ class File(msgspec.Struct, frozen=True, kw_only=True):
     sha256: str
     byte_count: int
     rows: int
+
+
+class Snapshot(File, frozen=True, kw_only=True):
+    """A file of what was believed at the turn of a year, of subjects from first to last."""
+
+    first_subject: str
+    last_subject: str
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,6 +86,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
         horizon_us: Up to when answers were promised.
         predecessor: SHA-256 of the manifest before; empty for the first.
         dictionaries: Which dictionaries payloads are compressed with.
+        snapshots: Where the segment is the first of a year, the payloads that what was
+            believed when the year began rests on.
     """
 
     format: str
@@ -84,6 +113,12 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     horizon_us: int
     predecessor: str
     dictionaries: tuple[int, ...]
+    snapshots: tuple[Snapshot, ...] = ()
+
+    @property
+    def files(self) -> tuple[File, ...]:
+        """All of its files."""
+        return self.events, self.transactions, *self.snapshots
 
 
 FORMAT = "muniment archive 1"
@@ -117,65 +152,6 @@ def sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-class _Header(msgspec.Struct, kw_only=True):
-    """What of a readable header has a column of its own."""
-
-    valid: tuple[int, int] | None = None
-    traits: "_Traits | None" = None
-    cause: str | None = None
-    to_version: int | None = None
-
-
-class _Traits(msgspec.Struct, kw_only=True):
-    category: str | None = None
-    attribute: str | None = None
-    status: str | None = None
-    confidence: float | None = None
-    importance: float | None = None
-    core: bool | None = None
-    expires_at: int | None = None
-
-
-_NO_TRAITS = _Traits()
-_headers = msgspec.json.Decoder(_Header)
-
-
-class Stretch:
-    """
-    Transactions and their events while they are gathered for one segment.
-
-    Attributes:
-        first: The first transaction.
-        last: The last one gathered so far.
-        event_count: How many events were gathered so far.
-    """
-
-    def __init__(self, *, first: TransactionRow) -> None:
-        self.first = self.last = first
-        self.event_count = 0
-        self._events: list[pa.RecordBatch] = []
-        self._transactions: list[pa.RecordBatch] = []
-
-    @property
-    def span(self) -> str:
-        """The numbers of the first and the last transaction, as files are named."""
-        return f"{self.first.tx_id:012}-{self.last.tx_id:012}"
-
-    def add(self, rows: Sequence[TransactionRow], events: Sequence[StampedEvent]) -> None:
-        """Gather *rows* and their *events*."""
-        self.last = rows[-1]
-        self._transactions.append(_transaction_batch(rows))
-        self._events.append(_event_batch(events))
-        self.event_count += len(events)
-
-    def tables(self) -> tuple[pa.Table, pa.Table]:
-        """Return both as they are written."""
-        events = pa.Table.from_batches(self._events, schema.EVENTS)
-        order = [("subject_ref", "ascending"), ("stream", "ascending")]
-        events = events.sort_by([*order, ("version", "ascending")])
-        return events, pa.Table.from_batches(self._transactions, schema.TRANSACTIONS)
-
-
 def encoded(table: pa.Table) -> bytes:
     """
     Return *table* as a file of Parquet, read back and found equal.
@@ -184,16 +160,13 @@ def encoded(table: pa.Table) -> bytes:
         DamagedArchiveError: If it does not read back as it was.
     """
     sink = pa.BufferOutputStream()
-    is_events = table.schema.equals(schema.EVENTS)
+    how = _WRITTEN["events" if table.schema.equals(schema.EVENTS) else "transactions"]
     pq.write_table(
         table,
         sink,
-        compression="zstd",
-        compression_level=3,
-        row_group_size=_ROWS_OF_GROUP if is_events else None,
-        use_dictionary=_DICTIONARY if is_events else ["action", "subject_ref"],
-        column_encoding=_DELTA if is_events else None,
-        write_page_index=is_events,
+        compression_level=dict.fromkeys(how["compression"], _LEVEL),
+        write_statistics=[each for each in table.schema.names if each not in _SEALED],
+        **how,
     )
     content: bytes = sink.getvalue().to_pybytes()
     if not decoded("a new file", content, table.schema).equals(table):
@@ -209,7 +182,7 @@ def decoded(name: str, content: bytes, expected: pa.Schema) -> pa.Table:
         DamagedArchiveError: If it does not have the pinned schema.
     """
     try:
-        table = pq.read_table(pa.BufferReader(content))
+        table = pq.ParquetFile(pa.BufferReader(content)).read(use_threads=False)
     except (pa.ArrowException, OSError) as error:
         raise DamagedArchiveError(name, f"it is no Parquet ({error})") from error
     if not table.schema.equals(expected, check_metadata=True):
@@ -267,60 +240,6 @@ def _event(row: tuple[Any, ...]) -> StampedEvent:
             key_id=key_id,
         ),
     )
-
-
-def _event_batch(events: Sequence[StampedEvent]) -> pa.RecordBatch:
-    parts = [_parts(each.sealed.state) for each in events]
-    headers = [_headers.decode(header) for _, header, _ in parts]
-    traits = [each.traits or _NO_TRAITS for each in headers]
-    sealed = [each.sealed for each in events]
-    columns: dict[str, list[Any]] = {
-        "subject_ref": [each.subject_ref for each in sealed],
-        "stream": [str(each.originator_id) for each in sealed],
-        "version": [each.originator_version for each in sealed],
-        "position": [each.position for each in events],
-        "tx_id": [each.tx_id for each in events],
-        "recorded_at": [each.recorded_at for each in events],
-        "topic": [each.topic for each in sealed],
-        "key_id": [each.key_id for each in sealed],
-        "form": [form for form, _, _ in parts],
-        "header": [header for _, header, _ in parts],
-        "sealed": [rest for _, _, rest in parts],
-        "valid_from": [_bound(e.valid[0]) if e.valid else None for e in headers],
-        "valid_to": [_bound(e.valid[1]) if e.valid else None for e in headers],
-        "category": [each.category for each in traits],
-        "attribute": [each.attribute for each in traits],
-        "status": [each.status for each in traits],
-        "confidence": [each.confidence for each in traits],
-        "importance": [each.importance for each in traits],
-        "core": [each.core for each in traits],
-        "expires_at": [each.expires_at for each in traits],
-        "cause": [each.cause for each in headers],
-        "to_version": [each.to_version for each in headers],
-    }
-    return _batch(columns, schema.EVENTS)
-
-
-def _transaction_batch(rows: Sequence[TransactionRow]) -> pa.RecordBatch:
-    columns = {
-        name: [getattr(each, name) for each in rows] for name in schema.TRANSACTIONS.names
-    }
-    return _batch(columns, schema.TRANSACTIONS)
-
-
-def _batch(columns: dict[str, list[Any]], expected: pa.Schema) -> pa.RecordBatch:
-    arrays = [pa.array(columns[each.name], each.type) for each in expected]
-    return pa.RecordBatch.from_arrays(arrays, schema=expected)
-
-
-def _parts(state: bytes) -> tuple[int, bytes, bytes]:
-    """Return format, header and sealed part of what is stored of an event."""
-    end = _HEADER_AT + int.from_bytes(state[_LENGTH_AT:_HEADER_AT], "big")
-    return state[0], state[_HEADER_AT:end], state[end:]
-
-
-def _bound(instant: int) -> int | None:
-    return None if instant in (BEGINNING, FOREVER) else instant
 
 
 def _microseconds(column: pa.ChunkedArray) -> list[int]:

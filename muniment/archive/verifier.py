@@ -2,12 +2,13 @@
 Checks a package of evidence that Muniment made. Needs Python and `cryptography` alone.
 
     python verify.py package.zip
-    python verify.py package.zip --key KEY --tree-head heads.txt
+    python verify.py package.zip --key KEY --tree-head heads.txt --stamp-root root.pem
 
 KEY is the ledger's public key, and heads.txt holds tree heads that the ledger signed, as
-you got both from elsewhere: what comes with a package cannot vouch for itself. It says
-what is proven and what is not, and ends with 0; or it names the first file that is not
-what it was, and ends with 1.
+you got both from elsewhere: what comes with a package cannot vouch for itself. A time
+stamp of a third party, where there is one, is checked up to a certificate in root.pem by
+the package `rfc3161-client`, which nothing else needs. It says what is proven and what is
+not, and ends with 0; or it names the first file that is not what it was, and ends with 1.
 """
 
 import argparse
@@ -31,10 +32,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--tree-head", type=Path, action="append", default=[], help="heads kept elsewhere"
     )
+    parser.add_argument(
+        "--stamp-root", type=Path, action="append", default=[], help="PEM, of time stamps"
+    )
     given = parser.parse_args(arguments)
     heads = [note for each in given.tree_head for note in _notes(each.read_text("utf-8"))]
+    roots = [each.read_bytes() for each in given.stamp_root]
+    raw = given.package.read_bytes()
     try:
-        report = check(given.package.read_bytes(), key=given.key, heads=heads)
+        report = check(raw, key=given.key, heads=heads, stamp_roots=roots)
     except AlteredError as error:
         sys.stdout.write(f"REFUSED  {error.file}: {error.problem}\n")
         return 1

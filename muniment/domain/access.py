@@ -210,6 +210,8 @@ def act_of(verb: str, arguments: Mapping[str, object]) -> Act:
         return Act.LOOK
     if verb == "forget" and arguments.get("mode", "retire") != "retire":
         return Act.ERASE
+    if verb == "hand_over" and arguments.get("policy") == "delete":
+        return Act.ERASE
     return act
 
 

@@ -178,4 +178,21 @@ class ProposalCarriedOut:
     """What enough others agreed to is done; it cannot be done on their word again."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactShared:
+    """
+    A copy of a fact came into this memory; what it was a copy of stays readable.
+
+    Its stream is named after the copy. Whoever has to make the one unreadable finds the
+    other by it, also once every key of the first is gone.
+
+    Attributes:
+        source_ref: Whose memory it was copied from, as the ledger names them.
+        source_fact_id: The fact it is a copy of.
+    """
+
+    source_ref: str
+    source_fact_id: str
+
+
 ProposalEvent = ProposalMade | ProposalApproved | ProposalRejected | ProposalCarriedOut

@@ -55,6 +55,7 @@ class Named(StrEnum):
     TRANSACTION = "transaction"
     PLAN = "plan"
     PROPOSAL = "proposal"
+    DOCUMENT = "document"
     SESSION = "session"
     TURN = "turn"
     NOTHING = "nothing"
@@ -141,6 +142,9 @@ VERBS: Final[Mapping[str, Verb]] = {
     "list_broken_glass": Verb(Act.AUDIT, Named.NOTHING),
     "review_broken_glass": _write(Act.AUDIT, Named.NOTHING),
     "propose_share": _write(Act.PROPOSE),
+    "list_shared": Verb(Act.RECALL, Named.SCOPE),
+    "entrust": _write(Act.WRITE),
+    "hand_over": _write(Act.WRITE, Named.SCOPE),
     "list_proposals": Verb(Act.DECIDE, Named.SCOPE),
     "approve": _write(Act.DECIDE, Named.PROPOSAL),
     "reject": _write(Act.DECIDE, Named.PROPOSAL),
@@ -156,6 +160,9 @@ VERBS: Final[Mapping[str, Verb]] = {
     "plan_archive": Verb(Act.OPERATE, Named.NOTHING),
     "archive": Verb(Act.OPERATE, Named.NOTHING),
     "prune": Verb(Act.OPERATE, Named.NOTHING),
+    # The ledger of everybody, sealed: who did what when, and to whose memory.
+    "query_archive": Verb(Act.AUDIT, Named.NOTHING),
+    "import_export": Verb(Act.OPERATE, Named.DOCUMENT),
     "plan_retention": Verb(Act.OPERATE, Named.SCOPE_OR_ALL),
     "retain": _write(Act.OPERATE, Named.SCOPE_OR_ALL),
     "issue_api_key": _write(Act.OPERATE, Named.NOTHING),

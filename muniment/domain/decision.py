@@ -1,6 +1,7 @@
 """What happens when a command meets a fact. Pure."""
 
 from dataclasses import replace
+from functools import reduce
 from typing import TypeVar, assert_never
 
 from muniment.domain.commands import (
@@ -30,11 +31,12 @@ from muniment.domain.events import (
     RevisionCause,
     Traits,
 )
-from muniment.domain.fact import Belief, FactState, Statement, evolve
+from muniment.domain.fact import Belief, FactState, Statement, evolve, unreadable_after
 from muniment.domain.time import BEGINNING, FOREVER, Instant, Period
 from muniment.errors import (
     FactNotCurrentError,
     FactRedactedError,
+    ThinnedError,
     UnknownFactError,
     VersionBeyondHeadError,
     VersionConflictError,
@@ -67,6 +69,7 @@ def decide(
         FactNotCurrentError: If there is no belief left to revise.
         VersionBeyondHeadError: If a rollback names a version it never had.
         InvalidPeriodError: If the times of the command make no period.
+        ThinnedError: If it would go on from what was thinned, or bring it back.
     """
     _check(command, fact_id, fact)
     match command:
@@ -86,9 +89,10 @@ def decide(
                 fact, FactRetired(cause=command.cause, survivor=command.survivor)
             )
         case RestoreFact():
-            return _restore(fact)
+            return _brought_back(fact_id, fact, _restore(fact))
         case RollBackFact():
-            return _if_it_changes(fact, FactRolledBack(to_version=command.to_version))
+            event = FactRolledBack(to_version=command.to_version)
+            return _brought_back(fact_id, fact, _if_it_changes(fact, event))
         case RedactFact():
             return () if fact.redacted else (FactRedacted(),)
         case _:
@@ -187,7 +191,8 @@ def _revise(
     base = revised(command, fact_id, fact, recorded_at=recorded_at)
     valid = _revised_period(command, base, recorded_at)
     said = fact.said(base.version)
-    assert said.content is not None, "a fact that is not redacted can be read"
+    if said.content is None:
+        raise ThinnedError(f"fact {fact_id}", version=base.version)
     traits = _traits_after(said.traits, command.changes)
     content = _content_after(said.content, command)
     if base.valid.covers(valid) and _says_the_same(said, traits, content):
@@ -255,6 +260,16 @@ def _restore(fact: FactState) -> tuple[FactEvent, ...]:
         return ()
     held = [version for version, beliefs in enumerate(fact.left) if beliefs]
     return (FactRestored(to_version=held[-1]),) if held else ()
+
+
+def _brought_back(
+    fact_id: str, fact: FactState, events: tuple[FactEvent, ...]
+) -> tuple[FactEvent, ...]:
+    """Return *events*, which leave nothing believed that nobody can read any more."""
+    gone = unreadable_after(fact, reduce(evolve, events, fact))
+    if gone is not None:
+        raise ThinnedError(f"fact {fact_id}", version=gone)
+    return events
 
 
 def _if_it_changes(fact: FactState, event: FactEvent) -> tuple[FactEvent, ...]:

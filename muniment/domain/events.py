@@ -13,7 +13,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from muniment.domain.access_events import AccessEvent, ApiKeyEvent, ProposalEvent
+from muniment.domain.access_events import (
+    AccessEvent,
+    ApiKeyEvent,
+    FactShared,
+    ProposalEvent,
+)
 from muniment.domain.receipt import AccountEvent
 from muniment.domain.session import TalkEvent
 from muniment.domain.text import Json
@@ -190,6 +195,21 @@ class FactRedacted:
     """The content of all its versions was made unreadable at every as-of."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FactThinned:
+    """
+    Some of what was said of it long ago was made unreadable; no belief changes.
+
+    Attributes:
+        until: Times from then on are kept, and before it those when a year (UTC) began;
+            see `muniment.domain.thinning`.
+        versions: Whose content went: the first and the last of each run, in order.
+    """
+
+    until: Instant
+    versions: tuple[tuple[int, int], ...]
+
+
 FactEvent = (
     FactAsserted
     | FactRevised
@@ -199,6 +219,7 @@ FactEvent = (
     | FactRestored
     | FactRolledBack
     | FactRedacted
+    | FactThinned
 )
 
 
@@ -280,6 +301,20 @@ class SubjectDisclosed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SubjectThinned:
+    """
+    Old history of some of its facts was thinned, see `FactThinned`.
+
+    Attributes:
+        since: When the first of what went had been recorded, or began to hold.
+        until: See `FactThinned`.
+    """
+
+    since: Instant
+    until: Instant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SubjectErased:
     """The keys of the subject were destroyed. Not reversible."""
 
@@ -298,6 +333,7 @@ SubjectEvent = (
     | WordsRedactionDeferred
     | ErasureDeferred
     | SubjectDisclosed
+    | SubjectThinned
     | SubjectErased
     | RequestAnswered
 )
@@ -308,6 +344,7 @@ Event = (
     | AccessEvent
     | ApiKeyEvent
     | ProposalEvent
+    | FactShared
     | TalkEvent
     | AccountEvent
 )

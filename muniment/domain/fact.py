@@ -21,6 +21,7 @@ from muniment.domain.events import (
     FactRetired,
     FactRevised,
     FactRolledBack,
+    FactThinned,
 )
 from muniment.domain.time import ALWAYS, FOREVER, Instant, Period
 from muniment.domain.values import quickly_made
@@ -53,11 +54,13 @@ class FactState:
         events: Version k is ``events[k - 1]``.
         left: What version k left believed is ``left[k]``; ``left[0]`` is nothing.
         redacted: Whether its content is unreadable for good.
+        thinned: Versions whose content is, though that of others is not.
     """
 
     events: tuple[FactEvent, ...] = ()
     left: tuple[Beliefs, ...] = ((),)
     redacted: bool = False
+    thinned: frozenset[int] = frozenset()
 
     @property
     def head(self) -> int:
@@ -82,12 +85,24 @@ def evolve(fact: FactState, event: FactEvent) -> FactState:
     """Return *fact* after *event*. Total: never raises."""
     redacted = fact.redacted or isinstance(event, FactRedacted)
     left = () if redacted else _after(fact, event)
-    return FactState((*fact.events, event), (*fact.left, left), redacted)
+    gone = fact.thinned
+    if isinstance(event, FactThinned):
+        gone = gone.union(*(range(first, last + 1) for first, last in event.versions))
+    return FactState((*fact.events, event), (*fact.left, left), redacted, gone)
 
 
 def fold(events: Iterable[FactEvent]) -> FactState:
     """Return the fact that *events*, oldest first, add up to."""
     return reduce(evolve, events, FactState())
+
+
+def unreadable_after(before: FactState, after: FactState) -> int | None:
+    """Return a version that is believed anew although what it said was thinned, if any."""
+    for each in after.beliefs if after.thinned else ():
+        known = (b.valid for b in before.beliefs if b.version == each.version)
+        if each.version in after.thinned and not any(b.covers(each.valid) for b in known):
+            return each.version
+    return None
 
 
 def touched(event: FactEvent) -> Period | None:
@@ -101,7 +116,7 @@ def touched(event: FactEvent) -> Period | None:
             return event.within
         case FactRetired() | FactRestored() | FactRedacted():
             return ALWAYS
-        case FactCorroborated():
+        case FactCorroborated() | FactThinned():
             return None
         case _:
             assert_never(event)
@@ -137,7 +152,7 @@ def _after(fact: FactState, event: FactEvent) -> Beliefs:
         case FactAsserted() | FactRevised():
             mine = Belief(event.valid, fact.head + 1)
             return tuple(sorted((*outside(fact.beliefs, event.valid), mine)))
-        case FactCorroborated():
+        case FactCorroborated() | FactThinned():
             return fact.beliefs
         case FactEnded():
             ended = touched(event)

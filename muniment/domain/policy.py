@@ -2,27 +2,34 @@
 Retention: which facts are no longer to be used, as decisions over explicit inputs. Pure.
 
 An expiry is not an erasure: a fact retired by policy is still there at every as-of
-before, and may be restored.
+before, and may be restored. What is thinned of its old history is gone for good.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from muniment.domain.events import RetireCause
+from muniment.domain.thinning import year_start
 from muniment.domain.time import Instant
 from muniment.errors import InvalidValueError
+
+
+YEAR_US = 365 * 86_400_000_000
+"""What is younger than this is never thinned."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetentionRule:
     """
-    When facts of a category are retired; at least one limit is given.
+    When facts of a category are retired or thinned; at least one limit is given.
 
     Attributes:
         category: Of which facts, or ``None`` for all.
         older_than_us: Retire what was recorded longer ago than this.
         unused_for_us: Retire what was not written or used for this long.
         importance_below: Retire what is less important than this; 0 to 1.
+        thin_older_than_us: Of what was recorded longer ago than this, a year or more,
+            keep no more than how it stood when each year (UTC) began.
 
     Raises:
         InvalidValueError: If no limit is given, or one is out of bounds.
@@ -32,9 +39,15 @@ class RetentionRule:
     older_than_us: int | None = None
     unused_for_us: int | None = None
     importance_below: float | None = None
+    thin_older_than_us: int | None = None
 
     def __post_init__(self) -> None:
-        limits = (self.older_than_us, self.unused_for_us, self.importance_below)
+        limits = (
+            self.older_than_us,
+            self.unused_for_us,
+            self.importance_below,
+            self.thin_older_than_us,
+        )
         if all(limit is None for limit in limits):
             raise InvalidValueError("a retention rule", "no limit", "at least one limit")
         for name, limit in (
@@ -46,6 +59,9 @@ class RetentionRule:
         share = self.importance_below
         if share is not None and not 0 < share <= 1:
             raise InvalidValueError("importance_below", share, "above 0, at most 1")
+        age = self.thin_older_than_us
+        if age is not None and age < YEAR_US:
+            raise InvalidValueError("thin_older_than", age, "365 days or more")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +106,31 @@ def retirement(
         _cause(fact, rule, now) for rule in rules if rule.category in (None, fact.category)
     )
     return next((cause for cause in causes if cause is not None), None)
+
+
+def thinned_until(
+    *, category: str | None, core: bool, rules: Sequence[RetentionRule], now: Instant
+) -> Instant | None:
+    """
+    Return until when old history of a fact is to be thinned now, if it is.
+
+    The first moment of a year (UTC), so that every year is kept in full or thinned in
+    full. Of a core fact all is kept.
+
+    Args:
+        category: Of the fact as it was last said.
+        core: Whether it belongs into every prompt.
+        rules: Those there are; of several that apply, the one that keeps least counts.
+        now: The time.
+    """
+    if core:
+        return None
+    ages = [
+        rule.thin_older_than_us
+        for rule in rules
+        if rule.category in (None, category) and rule.thin_older_than_us is not None
+    ]
+    return year_start(Instant(now - min(ages))) if ages else None
 
 
 def _cause(fact: RetainedFact, rule: RetentionRule, now: Instant) -> RetireCause | None:

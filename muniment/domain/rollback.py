@@ -21,10 +21,11 @@ from muniment.domain.events import (
     FactRetired,
     FactRevised,
     FactRolledBack,
+    FactThinned,
 )
-from muniment.domain.fact import Beliefs, FactState, evolve, touched
+from muniment.domain.fact import Beliefs, FactState, evolve, touched, unreadable_after
 from muniment.domain.time import ALWAYS, Instant, Period
-from muniment.errors import InvalidValueError, VersionBeyondHeadError
+from muniment.errors import InvalidValueError, ThinnedError, VersionBeyondHeadError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,12 +155,17 @@ def to_version(fact_id: str, fact: StampedFact, version: int) -> Moves:
 
     Raises:
         VersionBeyondHeadError: If the fact never had that version.
+        ThinnedError: If what was believed then was thinned.
     """
     if not 0 <= version <= fact.state.head:
         raise VersionBeyondHeadError(fact_id, version, fact.state.head)
     if fact.state.redacted:
         return Moves(skipped=(_redacted(fact_id),))
-    return _gathered([_move(fact_id, fact.state, [FactRolledBack(to_version=version)])])
+    back = FactRolledBack(to_version=version)
+    gone = unreadable_after(fact.state, evolve(fact.state, back))
+    if gone is not None:
+        raise ThinnedError(f"fact {fact_id}", version=gone)
+    return _gathered([_move(fact_id, fact.state, [back])])
 
 
 def to_time(facts: Mapping[str, StampedFact], recorded_at: Instant) -> Moves:
@@ -209,6 +215,8 @@ def _without(
             fact_id, fact.state, _towards(fact.state, _had_it_not(fact.state, mine))
         )
     forced = _move(fact_id, fact.state, _taken_back(fact.state, mine))
+    if isinstance(forced, Skipped):
+        return forced
     return RollbackConflict(fact_id=fact_id, versions=clashing, forced=forced)
 
 
@@ -263,7 +271,13 @@ def _clashes(fact: FactState, mine: list[int], later: int) -> bool:
             period = touched(event)
         case FactCorroborated():
             period = ALWAYS
-        case FactRestored() | FactRolledBack() | FactRetired() | FactRedacted():
+        case (
+            FactRestored()
+            | FactRolledBack()
+            | FactRetired()
+            | FactRedacted()
+            | FactThinned()
+        ):
             # These say nothing of their own; what they bring back or take away is
             # judged by who said it.
             period = None
@@ -273,14 +287,22 @@ def _clashes(fact: FactState, mine: list[int], later: int) -> bool:
     return period is not None and any(each and each.overlaps(period) for each in earlier)
 
 
-def _move(fact_id: str, fact: FactState, events: Iterable[FactRolledBack]) -> Move | None:
-    """Return what *events* do to *fact*, or ``None`` when they change nothing."""
+def _move(
+    fact_id: str, fact: FactState, events: Iterable[FactRolledBack]
+) -> Move | Skipped | None:
+    """
+    Return what *events* do to *fact*, or ``None`` when they change nothing.
+
+    It is left as it is where they would bring back what nobody can read any more.
+    """
     planned: tuple[FactRolledBack, ...] = tuple(events)
     start: FactState = fact
-    after = reduce(_evolved, planned, start).beliefs
-    if after == fact.beliefs:
+    after = reduce(_evolved, planned, start)
+    if after.beliefs == fact.beliefs:
         return None
-    return Move(fact_id=fact_id, events=planned, before=fact.beliefs, after=after)
+    if unreadable_after(fact, after) is not None:
+        return Skipped(fact_id=fact_id, why="what it said then was thinned")
+    return Move(fact_id=fact_id, events=planned, before=fact.beliefs, after=after.beliefs)
 
 
 def _evolved(fact: FactState, event: FactEvent) -> FactState:

@@ -27,8 +27,10 @@ from muniment.domain.events import (
     SubjectEvent,
     SubjectFrozen,
     SubjectThawed,
+    SubjectThinned,
     WordsRedactionDeferred,
 )
+from muniment.domain.time import Period
 from muniment.errors import HoldTakenError, UnknownHoldError
 
 
@@ -45,6 +47,7 @@ class SubjectState:
         deferred_words: Turns and sessions to be redacted, likewise.
         erasure_deferred: Whether the subject is to be erased.
         erased: Whether its keys were destroyed.
+        thinned: Since when and until when its old history was thinned.
     """
 
     frozen: bool = False
@@ -54,6 +57,7 @@ class SubjectState:
     deferred_words: tuple[WordsRedactionDeferred, ...] = ()
     erasure_deferred: bool = False
     erased: bool = False
+    thinned: Period | None = None
 
     def holds_on(self, fact_id: str | None) -> tuple[str, ...]:
         """Return the ids of the holds on a fact, or, for none, on the subject at all."""
@@ -135,10 +139,8 @@ def words_due(subject: SubjectState) -> tuple[WordsRedactionDeferred, ...]:
 def evolve(subject: SubjectState, event: SubjectEvent) -> SubjectState:
     """Return *subject* after *event*. Total: never raises."""
     match event:
-        case SubjectFrozen():
-            return replace(subject, frozen=True)
-        case SubjectThawed():
-            return replace(subject, frozen=False)
+        case SubjectFrozen() | SubjectThawed():
+            return replace(subject, frozen=isinstance(event, SubjectFrozen))
         case HoldPlaced():
             return replace(subject, holds=(*subject.holds, event))
         case HoldReleased():
@@ -151,6 +153,8 @@ def evolve(subject: SubjectState, event: SubjectEvent) -> SubjectState:
             return replace(subject, deferred_words=(*subject.deferred_words, event))
         case ErasureDeferred():
             return replace(subject, erasure_deferred=True)
+        case SubjectThinned():
+            return replace(subject, thinned=_joined(subject.thinned, event))
         case SubjectErased():
             return SubjectState(erased=True)
         case SubjectDisclosed() | RequestAnswered():
@@ -180,6 +184,13 @@ def _defer(
             return () if deferred in subject.deferred_words else (deferred,)
         case _:
             assert_never(command)
+
+
+def _joined(before: Period | None, event: SubjectThinned) -> Period | None:
+    # An import may say what no ledger of ours does: this stays total.
+    starts = [event.since, *([before.start] if before else [])]
+    ends = [event.until, *([before.end] if before else [])]
+    return Period(min(starts), max(ends)) if min(starts) < max(ends) else None
 
 
 def _place(command: PlaceHold, subject: SubjectState) -> tuple[SubjectEvent, ...]:

@@ -29,6 +29,7 @@ Every error Muniment raises on purpose.
     - FactNotCurrentError       recorded once, but not believed now
     - FactRedactedError         its content was made unreadable for good
     - SubjectErasedError        its subject was erased
+    - ThinnedError              of then, only the start of each year is kept
     - StoreNotFoundError
     - MissingKeyError           the key-encryption key is not where it should be
     - UnknownApiKeyError
@@ -36,6 +37,7 @@ Every error Muniment raises on purpose.
     - UnknownGlassError         no emergency access that waits for a review
   + Conflict                    the world moved: read again, then decide again
     - VersionConflictError
+      . ChangeContestedError    ... of a shared fact: the change is kept
     - IdempotencyConflictError  the key was used for another request
     - ForgottenRequestError     ... for a memory that was erased since
     - HoldTakenError            a hold of that name was placed before
@@ -72,6 +74,7 @@ Every error Muniment raises on purpose.
     - SummarizerUnavailableError  a model cannot summarise now, or answers nonsense
     - WitnessUnavailableError   a tree head could not be published
     - ArchiveUnavailableError   the archive cannot be reached
+    - TimeStampUnavailableError  an authority did not stamp a package of evidence
     - RateLimitedError          more requests than a key has
     - ServiceUnavailableError   a service did not answer its client
     - IssuerUnavailableError    the keys to check tokens by cannot be had
@@ -140,6 +143,7 @@ from muniment.errors.faults import (
     StoreClosedError,
     SummarizerUnavailableError,
     TamperedError,
+    TimeStampUnavailableError,
     UnknownEventError,
     VaultMismatchError,
     WitnessUnavailableError,
@@ -167,6 +171,7 @@ from muniment.errors.missing import (
     MissingKeyError,
     StoreNotFoundError,
     SubjectErasedError,
+    ThinnedError,
     UnknownFactError,
     UnknownHoldError,
     UnknownSessionError,
@@ -175,6 +180,7 @@ from muniment.errors.missing import (
 )
 from muniment.errors.refused import (
     ArchiveAheadError,
+    ChangeContestedError,
     ForgottenRequestError,
     HoldTakenError,
     IdempotencyConflictError,
@@ -196,6 +202,7 @@ __all__ = [
     "ArchiveAheadError",
     "ArchiveUnavailableError",
     "BrokenSealError",
+    "ChangeContestedError",
     "CommitUncertainError",
     "ConfigurationError",
     "Conflict",
@@ -258,6 +265,8 @@ __all__ = [
     "SubjectHeldError",
     "SummarizerUnavailableError",
     "TamperedError",
+    "ThinnedError",
+    "TimeStampUnavailableError",
     "Unavailable",
     "UnguardedVerbError",
     "UnknownApiKeyError",

@@ -44,6 +44,17 @@ class ArchiveUnavailableError(Unavailable):
         )
 
 
+class TimeStampUnavailableError(Unavailable):
+    """The authority that stamps evidence did not, or not what it was asked."""
+
+    def __init__(self, url: str, problem: str) -> None:
+        self.url, self.problem = url, problem
+        super().__init__(
+            f"no time stamp from {url}: {problem}; try again later, or without "
+            "MUNIMENT_TIMESTAMP_URL"
+        )
+
+
 class DamagedArchiveError(Corruption):
     """A file of the archive is not what its manifest says."""
 

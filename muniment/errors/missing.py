@@ -1,7 +1,7 @@
 """Things named that are not there."""
 
 from muniment.errors.categories import NotFound
-from muniment.errors.wording import shown
+from muniment.errors.wording import moment, shown
 
 
 class UnknownFactError(NotFound):
@@ -66,6 +66,27 @@ class FactRedactedError(NotFound):
     def __init__(self, fact_id: str) -> None:
         self.fact_id = fact_id
         super().__init__(f"fact {fact_id} was redacted and stays so; remember a new fact")
+
+
+class ThinnedError(NotFound):
+    """What was said then was thinned: only the start of each year is kept."""
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        asked: int | None = None,
+        kept: tuple[int, ...] = (),
+        version: int | None = None,
+    ) -> None:
+        self.what, self.asked, self.kept, self.version = what, asked, kept, version
+        if asked is None:
+            lost = f"what version {version} of {what} said"
+            remedy = "its history shows which versions can still be brought back"
+        else:
+            lost = f"what was known of {what} at {moment(asked)}"
+            remedy = f"ask as of {' or of '.join(moment(each) for each in kept)}"
+        super().__init__(f"{lost} was thinned; {remedy}")
 
 
 class SubjectErasedError(NotFound):

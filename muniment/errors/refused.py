@@ -17,6 +17,19 @@ class VersionConflictError(Conflict):
         )
 
 
+class ChangeContestedError(VersionConflictError):
+    """Others, or a source of truth, have said otherwise of a shared fact; this is kept."""
+
+    def __init__(self, fact_id: str, expected: int, actual: int, proposal_id: str) -> None:
+        super().__init__(fact_id, expected, actual)
+        self.proposal_id = proposal_id
+        text = (
+            f"fact {fact_id} is at version {actual}, expected {expected}; what you sent is "
+            f"kept as proposal {proposal_id}: who leads this memory approves or rejects it"
+        )
+        self.args = (text,)
+
+
 class IdempotencyConflictError(Conflict):
     """The key was used for another request."""
 

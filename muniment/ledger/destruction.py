@@ -9,7 +9,7 @@ backup is purged before it opens.
 
 import json
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -18,6 +18,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from muniment.ledger import vault_tables as tables
+from muniment.ledger.bulk import insert_rows
 from muniment.ledger.database import reading, scrub, writing
 
 
@@ -63,6 +64,10 @@ class Destruction:
     certificate: str | None = None
 
 
+PayloadKey = tuple[str, int, int, bytes]
+"""Of a payload: stream, version, the key it was sealed with, and its own key, wrapped."""
+
+
 class Destructions:
     """
     The destructions of one ledger, in its vault.
@@ -93,46 +98,54 @@ class Destructions:
 
     def destroy_keys(self, destruction: Destruction) -> None:
         """Destroy the keys, for every process from then on, and count them."""
-        keys = tables.stream_key.c
-        ours = (keys.ledger == self._ledger) & (keys.subject_ref == destruction.subject_ref)
         with self._writing() as connection:
-            if destruction.stream:
-                ours &= keys.key_id == destruction.key_id
-            else:
+            if not destruction.stream:
                 _destroy_subject(connection, self._ledger, destruction.subject_ref)
-            gone = connection.execute(sa.delete(tables.stream_key).where(ours)).rowcount
-            connection.execute(
-                sa.update(tables.vault).values(epoch=tables.vault.c.epoch + 1)
+            gone = sum(
+                int(connection.execute(sa.delete(table).where(ours)).rowcount)
+                for table, ours in self._keys(destruction)
             )
-            self._count(connection, destruction, "vault", int(gone))
-            self._move(connection, destruction, Step.KEYS)
-        self.on_destroyed()
-
-    def replace_keys(
-        self, destruction: Destruction, remnants: Mapping[int, bytes | None], gone: int
-    ) -> None:
-        """
-        Destroy keys but for what is left of them, for every process from then on.
-
-        Args:
-            destruction: Which.
-            remnants: By key, what stands in its place, wrapped; ``None`` for nothing.
-            gone: How many payloads cannot be read any more.
-        """
-        keys = tables.stream_key.c
-        ours = (keys.ledger == self._ledger) & (keys.subject_ref == destruction.subject_ref)
-        with self._writing() as connection:
-            for key_id, wrapped in sorted(remnants.items()):
-                this = ours & (keys.key_id == key_id)
-                if wrapped is None:
-                    connection.execute(sa.delete(tables.stream_key).where(this))
-                else:
-                    changed = sa.update(tables.stream_key).values(wrapped=wrapped)
-                    connection.execute(changed.where(this))
             connection.execute(
                 sa.update(tables.vault).values(epoch=tables.vault.c.epoch + 1)
             )
             self._count(connection, destruction, "vault", gone)
+            self._move(connection, destruction, Step.KEYS)
+        self.on_destroyed()
+
+    def part_keys(
+        self,
+        destruction: Destruction,
+        gone: Sequence[tuple[str, int, int]],
+        kept: Sequence[PayloadKey],
+    ) -> None:
+        """
+        Destroy the keys of some payloads, for every process from then on.
+
+        Args:
+            destruction: Which.
+            gone: Of each payload the stream, the version and the key it was sealed with,
+                which is destroyed.
+            kept: Own keys of other payloads that were sealed with those keys.
+        """
+        whose = {"ledger": self._ledger, "subject_ref": destruction.subject_ref}
+        with self._writing() as connection:
+            insert_rows(
+                connection,
+                tables.payload_key,
+                [(*whose.values(), *each) for each in kept],
+            )
+            for stream, version, key_id in gone:
+                own = {**whose, "stream": stream, "version": version}
+                for table, of in (
+                    (tables.stream_key, {**whose, "key_id": key_id}),
+                    (tables.payload_key, own),
+                ):
+                    ours = [table.c[name] == value for name, value in of.items()]
+                    connection.execute(sa.delete(table).where(*ours))
+            connection.execute(
+                sa.update(tables.vault).values(epoch=tables.vault.c.epoch + 1)
+            )
+            self._count(connection, destruction, "vault", len(gone))
             self._move(connection, destruction, Step.KEYS)
         self.on_destroyed()
 
@@ -153,7 +166,20 @@ class Destructions:
 
     def all(self) -> Sequence[Destruction]:
         """Return every destruction there is, finished or not."""
-        query = sa.select(_table).where(_table.c.ledger == self._ledger)
+        return self._found(_table.c.ledger == self._ledger)
+
+    def unfinished(self) -> Sequence[Destruction]:
+        """Return those that are not done."""
+        done = Step.DONE.value
+        return self._found((_table.c.ledger == self._ledger) & (_table.c.step != done))
+
+    def of_subject(self, subject_ref: str) -> Destruction | None:
+        """Return the destruction of all keys of a subject, if there is one."""
+        ours = (_table.c.ledger == self._ledger) & (_table.c.subject_ref == subject_ref)
+        return next(iter(self._found(ours & (_table.c.stream == ""))), None)
+
+    def _found(self, where: sa.ColumnElement[bool]) -> Sequence[Destruction]:
+        query = sa.select(_table).where(where)
         with reading(self._engine) as connection:
             rows = connection.execute(query.order_by(_table.c.position)).mappings().all()
         return [
@@ -168,17 +194,29 @@ class Destructions:
 
     def remaining(self, destruction: Destruction) -> int:
         """Return how many of its keys the vault still holds."""
-        keys = tables.stream_key.c
-        ours = (keys.ledger == self._ledger) & (keys.subject_ref == destruction.subject_ref)
-        if destruction.stream:
-            ours &= keys.key_id == destruction.key_id
-        count = sa.select(sa.func.count()).select_from(tables.stream_key).where(ours)
         with reading(self._engine) as connection:
-            return int(connection.execute(count).scalar_one())
+            return sum(
+                int(connection.execute(_count_of(table, ours)).scalar_one())
+                for table, ours in self._keys(destruction)
+            )
 
     def scrub(self) -> bool:
         """Overwrite what was deleted; whether no trace is left in files of the vault."""
-        return scrub(self._engine, ("stream_key", "subject_key"))
+        return scrub(self._engine, ("stream_key", "payload_key", "subject_key"))
+
+    def _keys(
+        self, destruction: Destruction
+    ) -> Iterator[tuple[sa.Table, sa.ColumnElement[bool]]]:
+        """Yield where its keys are: of streams, and of payloads that outlived them."""
+        for table in (tables.stream_key, tables.payload_key):
+            ours = (table.c.ledger == self._ledger) & (
+                table.c.subject_ref == destruction.subject_ref
+            )
+            if destruction.stream and table is tables.stream_key:
+                ours &= table.c.key_id == destruction.key_id
+            elif destruction.stream:
+                ours &= table.c.stream == destruction.stream
+            yield table, ours
 
     def _writing(self) -> AbstractContextManager[sa.Connection]:
         return writing(self._engine, lock_timeout=self._lock_timeout)
@@ -233,9 +271,14 @@ _table = tables.destruction
 
 def _destroy_subject(connection: sa.Connection, ledger: str, subject_ref: str) -> None:
     """Delete the key of a subject, and with it the way from its id to its name inside."""
-    subject = tables.subject_key.c
-    ours = (subject.ledger == ledger) & (subject.subject_ref == subject_ref)
-    connection.execute(sa.delete(tables.subject_key).where(ours))
+    # What was thinned of it before has not to be said again: nothing of it is left.
+    for table in (tables.subject_key, tables.thinning):
+        ours = (table.c.ledger == ledger) & (table.c.subject_ref == subject_ref)
+        connection.execute(sa.delete(table).where(ours))
+
+
+def _count_of(table: sa.Table, where: sa.ColumnElement[bool]) -> sa.Select[Any]:
+    return sa.select(sa.func.count()).select_from(table).where(where)
 
 
 def _values(destruction: Destruction) -> dict[str, object]:

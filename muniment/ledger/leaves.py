@@ -1,12 +1,27 @@
 """From what the ledger stores to the leaves of its tree."""
 
 import hashlib
+import struct
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
+from muniment.domain.time import Instant
 from muniment.ledger.proof import Envelope, leaf_hash, packed_envelope, transaction_digest
-from muniment.ledger.records import StampedEvent, TransactionRow
+from muniment.ledger.records import EventRow, StampedEvent, TransactionRow, event_row
 
+
+StoredRow: TypeAlias = tuple[int, int, Instant, str, int, str, str, int, bytes, bytes]
+"""
+An event as its row holds it: position, transaction, recorded time, stream, version, topic,
+subject, key, state and leaf.
+"""
 
 _EMPTY = b"an empty tag"
+
+
+def stored_row(event: StampedEvent, leaf: bytes) -> StoredRow:
+    """Return *event* and its leaf as a row."""
+    return (*event_row(event), leaf)
 
 
 def digest_of(transaction: TransactionRow) -> bytes:
@@ -53,37 +68,57 @@ class LeafHasher:
     """
 
     def __init__(self, ledger: str) -> None:
-        self._ledger = hashlib.sha256(ledger.encode()).digest()
-        self._recurring: dict[str, bytes] = {}
+        self._ledger = _sha256(ledger.encode()).digest()
+        self._recurring = _Hashes()
 
     def leaf(self, event: StampedEvent, transaction: bytes) -> bytes:
         """Return the leaf of *event*, with the digest of its transaction."""
-        sealed = event.sealed
-        return leaf_hash(
-            packed_envelope(
-                (
-                    event.position,
-                    event.tx_id,
-                    event.recorded_at,
-                    sealed.originator_version,
-                    sealed.key_id,
-                ),
-                (
-                    self._ledger,
-                    hashlib.sha256(str(sealed.originator_id).encode()).digest(),
-                    self._hash_of(sealed.topic),
-                    self._hash_of(sealed.subject_ref),
-                    transaction,
-                    hashlib.sha256(sealed.state).digest(),
-                ),
-            )
-        )
+        return self.leaf_of(event_row(event), transaction)
 
-    def _hash_of(self, text: str) -> bytes:
-        known = self._recurring.get(text)
-        if known is None:
-            known = self._recurring[text] = hashlib.sha256(text.encode()).digest()
-        return known
+    def leaf_of(self, row: EventRow, transaction: bytes) -> bytes:
+        """Return the leaf of the event that *row* holds, as `leaf` does."""
+        position, tx_id, recorded_at, stream, version, topic, ref, key_id, state = row
+        numbers = position, tx_id, recorded_at, version, key_id
+        hashes = (
+            self._ledger,
+            _sha256(stream.encode()).digest(),
+            self._recurring[topic],
+            self._recurring[ref],
+            transaction,
+            _sha256(state).digest(),
+        )
+        return leaf_hash(packed_envelope(numbers, hashes))
+
+    def first_altered(
+        self, rows: Sequence[StoredRow], digests: Mapping[int, bytes]
+    ) -> int | None:
+        """
+        Return where the first of *rows* stands that its leaf does not say, if one does.
+
+        Args:
+            rows: As they are stored.
+            digests: Of their transactions, by number.
+        """
+        for row in rows:
+            try:
+                is_whole = self.leaf_of(row[:-1], digests.get(row[1], b"")) == row[-1]
+            except (AttributeError, TypeError, struct.error):
+                # A database may hold anything in any column.
+                is_whole = False
+            if not is_whole:
+                return row[0]
+        return None
+
+
+class _Hashes(dict[str, bytes]):
+    """The hashes of texts, each made once."""
+
+    def __missing__(self, text: str) -> bytes:
+        found = self[text] = _sha256(text.encode()).digest()
+        return found
+
+
+_sha256 = hashlib.sha256
 
 
 def _present(tag: bytes | None) -> bytes:

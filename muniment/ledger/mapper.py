@@ -11,6 +11,7 @@ from muniment.domain.events import Event, FactAsserted, FactRevised, Traits
 from muniment.domain.scope import Scope
 from muniment.errors import BrokenSealError
 from muniment.ledger import codec, payload, sealing
+from muniment.ledger.prepared import Row
 from muniment.ledger.records import (
     DraftEvent,
     Origin,
@@ -19,14 +20,25 @@ from muniment.ledger.records import (
     StampedEvent,
     TransactionRow,
 )
+from muniment.ledger.stated import StoredTraits
 from muniment.ledger.vault import Subject, Vault
 
 
 _OF_SUBJECT, _OF_LEDGER = b"\x03", b"\x04"
 """Whose key a transaction's header is sealed with."""
 
+Keys = Mapping[int, bytes]
+"""By number, the keys of streams."""
+
+OwnKeys = Mapping[tuple[str, int], bytes]
+"""By stream and version, the keys of payloads that outlived the key of their stream."""
+
 _FIRST_FORMAT = {b"\x01": _OF_SUBJECT, b"\x02": _OF_LEDGER}
 """The same of headers that were not compressed."""
+
+
+Parts = tuple[bytes, bytes | None]
+"""What of an event stays readable, and what was sealed, as far as there is a key."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,11 +109,12 @@ class SealingMapper(Mapper[str]):
         """Return a `SealedEvent` opened, as an `OpenedEvent`."""
         sealed = cast("SealedEvent", stored_event)
         subject = self._vault.subject(sealed.subject_ref)
-        keys = self._vault.openers(subject, [sealed.key_id]) if subject else {}
+        keys = self._vault.keys(subject, [sealed.key_id]) if subject else {}
+        own = self._own_keys(subject, [sealed], keys)
         return OpenedEvent(
             originator_id=str(sealed.originator_id),
             originator_version=sealed.originator_version,
-            event=self._open(sealed, keys.get(sealed.key_id)),
+            event=self._open(sealed, keys.get(sealed.key_id), own),
         )
 
     def opened(
@@ -119,12 +132,14 @@ class SealingMapper(Mapper[str]):
             subject: Whose they are, or ``None`` to leave the content sealed.
             tagged: Whether the digests of what they say are wanted, too.
         """
-        keys: Mapping[int, payload.Key] = {}
+        keys: Mapping[int, bytes] = {}
         if subject is not None and events:
-            keys = self._vault.openers(subject, [each.sealed.key_id for each in events])
+            keys = self._vault.keys(subject, [each.sealed.key_id for each in events])
         keys = {0: self._header_key, **keys}
+        own = self._own_keys(subject, (each.sealed for each in events), keys)
+        tagged_by = subject if tagged else None
         return tuple(
-            self._recorded(each, keys.get(each.sealed.key_id), subject if tagged else None)
+            self._recorded(each, keys.get(each.sealed.key_id), tagged_by, own)
             for each in events
         )
 
@@ -139,20 +154,56 @@ class SealingMapper(Mapper[str]):
         if known is None:
             return None
         subject, keys = known
-        return subject, self._recorded(event, keys.get(key_id), None)
+        own = self._own_keys(subject, [event.sealed], keys)
+        return subject, self._recorded(event, keys.get(key_id), None, own)
 
     def opened_of_all(self, events: Iterable[StampedEvent]) -> Iterator[RecordedEvent]:
         """Yield *events* of whatever subjects opened, the keys fetched once for each."""
         events = list(events)
-        key_ids: dict[str, set[int]] = {}
-        for each in events:
-            key_ids.setdefault(each.sealed.subject_ref, set()).add(each.sealed.key_id)
-        known = {
-            ref: self._vault.subject_with_keys(ref, some) for ref, some in key_ids.items()
-        }
+        known = self._vault.subjects_with_keys(
+            (each.sealed.subject_ref, each.sealed.key_id) for each in events
+        )
+        own: dict[tuple[str, int], bytes] = {}
+        for ref, theirs in _keyless(events, known).items():
+            subject, keys = known[ref] or (None, {})
+            own.update(self._own_keys(subject, theirs, keys))
         for each in events:
             subject, keys = known[each.sealed.subject_ref] or (None, {})
-            yield self._recorded(each, keys.get(each.sealed.key_id), subject)
+            yield self._recorded(each, keys.get(each.sealed.key_id), subject, own)
+
+    def own_keys(
+        self, subject: Subject, events: Iterable[StampedEvent]
+    ) -> dict[int, bytes] | None:
+        """
+        Return by version the key that opens each of *events*, of one stream, alone.
+
+        Those that have no other key any more are left out. ``None`` where one was stored
+        in the first format, which only the key of the whole stream opens.
+        """
+        found: dict[int, bytes] = {}
+        events = list(events)
+        keys = self._vault.keys(subject, {each.sealed.key_id for each in events})
+        for each in events:
+            key, version = keys.get(each.sealed.key_id), each.sealed.originator_version
+            if key is None:
+                continue
+            own = self._shown(each.sealed, key, {}).key
+            if own is None:
+                return None
+            found[version] = own
+        return found
+
+    def unsealed(self, rows: Sequence[Row]) -> Iterator[tuple[Subject | None, Parts]]:
+        """
+        Yield of each event whose it is, and its parts, which nobody has decoded yet.
+
+        Args:
+            rows: As a statement on `muniment.ledger.statements.EVENT_COLUMNS` gives them.
+        """
+        known = self._vault.subjects_with_keys((row[6], row[7]) for row in rows)
+        for _, _, _, stream, version, topic, ref, key_id, state in rows:
+            subject, keys = known[ref] or (None, {})
+            yield subject, self._parts(stream, version, topic, state, keys.get(key_id))
 
     def sealed_header(self, subject: Subject | None, tx_id: int, origin: Origin) -> bytes:
         """
@@ -192,54 +243,52 @@ class SealingMapper(Mapper[str]):
         if mark in _FIRST_FORMAT:
             plain = sealing.unseal(key, sealed, place=place)
         else:
-            opened = payload.unseal(key, sealed, place=place, shown=place.decode())
-            assert opened is not None, "the key of headers is whole"
-            plain = opened
+            plain = payload.unseal(key, sealed, place=place, shown=place.decode())
         return msgspec.json.decode(plain, type=Origin)
 
     def shown(self, events: Sequence[StampedEvent], subject: Subject | None) -> list[Shown]:
         """Return the parts of each of *events*, with the key that opens it and no other."""
-        keys: Mapping[int, payload.Key] = {}
+        keys: Mapping[int, bytes] = {}
         if subject is not None and events:
-            keys = self._vault.openers(subject, [each.sealed.key_id for each in events])
-        return [self._shown(each.sealed, keys.get(each.sealed.key_id)) for each in events]
+            keys = self._vault.keys(subject, [each.sealed.key_id for each in events])
+        own = self._own_keys(subject, (each.sealed for each in events), keys)
+        return [
+            self._shown(each.sealed, keys.get(each.sealed.key_id), own) for each in events
+        ]
 
-    def _shown(self, sealed: SealedEvent, key: payload.Key | None) -> Shown:
+    def _own_keys(
+        self,
+        subject: Subject | None,
+        events: Iterable[SealedEvent],
+        keys: Mapping[int, bytes],
+    ) -> OwnKeys:
+        """Return the keys of those of *events* that outlived the key of their stream."""
+        if subject is None:
+            return {}
+        without = [
+            (str(each.originator_id), each.originator_version, each.key_id)
+            for each in events
+            if each.key_id not in keys
+        ]
+        return self._vault.payload_keys(subject, without)
+
+    def _shown(self, sealed: SealedEvent, key: bytes | None, own_keys: OwnKeys) -> Shown:
         stream, version = str(sealed.originator_id), sealed.originator_version
         where = f"{stream} version {version}"
         header, ciphertext, is_first = payload.unpacked(sealed.state, place=where)
-        if key is None:
-            return Shown(header=header, content=None, key=None)
         place = self._place(stream, version, sealed.topic, header)
+        if key is None:
+            own = own_keys.get((stream, version))
+            if own is None:
+                return Shown(header=header, content=None, key=None)
+            plain = payload.unseal_alone(own, ciphertext, place=place, shown=where)
+            return Shown(header=header, content=plain, key=own)
         if is_first:
-            assert isinstance(key, bytes), "nothing is left of a key but what is newer"
             plain = sealing.unseal(key, ciphertext, place=place, shown=where)
             return Shown(header=header, content=plain, key=None)
-        return Shown(
-            header=header,
-            content=payload.unseal(key, ciphertext, place=place, shown=where),
-            key=payload.own_key(key, ciphertext, place=place),
-        )
-
-    def own_keys(
-        self, events: Sequence[StampedEvent], subject: Subject
-    ) -> Mapping[bytes, bytes]:
-        """
-        Return the own keys of those of *events* that can be read, each by its nonce.
-
-        Raises:
-            BrokenSealError: If one of them has none: it is of the first format.
-        """
-        found = {}
-        for event, shown in zip(events, self.shown(events, subject), strict=True):
-            stream, version = event.sealed.originator_id, event.sealed.originator_version
-            place = f"{stream} version {version}"
-            _, ciphertext, is_first = payload.unpacked(event.sealed.state, place=place)
-            if is_first:
-                raise BrokenSealError(place)
-            if shown.key is not None:
-                found[payload.nonce_of(ciphertext)] = shown.key
-        return found
+        plain = payload.unseal(key, ciphertext, place=place, shown=where)
+        own = payload.own_key(key, ciphertext, place=place)
+        return Shown(header=header, content=plain, key=own)
 
     def origin_key(self, subject: Subject | None, row: TransactionRow) -> bytes | None:
         """Return the key that opens the header of *row* alone, where there is one."""
@@ -255,9 +304,13 @@ class SealingMapper(Mapper[str]):
         return subject.header_key if mark == _OF_SUBJECT and subject else None
 
     def _recorded(
-        self, stamped: StampedEvent, key: payload.Key | None, tagged_by: Subject | None
+        self,
+        stamped: StampedEvent,
+        key: bytes | None,
+        tagged_by: Subject | None,
+        own_keys: OwnKeys,
     ) -> RecordedEvent:
-        event = self._open(stamped.sealed, key)
+        event = self._open(stamped.sealed, key, own_keys)
         return RecordedEvent(
             position=stamped.position,
             tx_id=stamped.tx_id,
@@ -269,17 +322,14 @@ class SealingMapper(Mapper[str]):
             event=event,
         )
 
-    def _open(self, sealed: SealedEvent, key: payload.Key | None) -> Event:
+    def _open(self, sealed: SealedEvent, key: bytes | None, own_keys: OwnKeys) -> Event:
         stream, version = str(sealed.originator_id), sealed.originator_version
+        header, content = self._parts(stream, version, sealed.topic, sealed.state, key)
         where = f"{stream} version {version}"
-        header, ciphertext, is_first = payload.unpacked(sealed.state, place=where)
-        content = None
-        if key is not None:
+        if content is None and (own := own_keys.get((stream, version))):
+            ciphertext = payload.unpacked(sealed.state, place=where)[1]
             place = self._place(stream, version, sealed.topic, header)
-            if is_first and isinstance(key, bytes):
-                content = sealing.unseal(key, ciphertext, place=place, shown=where)
-            elif not is_first:
-                content = payload.unseal(key, ciphertext, place=place, shown=where)
+            content = payload.unseal_alone(own, ciphertext, place=place, shown=where)
         try:
             return codec.decode(sealed.topic, header, content, place=where)
         except (
@@ -292,11 +342,36 @@ class SealingMapper(Mapper[str]):
             # Once its key is gone, nothing but the tree vouches for the header.
             raise BrokenSealError(where) from error
 
+    def _parts(
+        self, stream: str, version: int, topic: str, state: bytes, key: bytes | None
+    ) -> Parts:
+        """Return the header of a stored event, and its content where there is a key."""
+        where = f"{stream} version {version}"
+        header, ciphertext, is_first = payload.unpacked(state, place=where)
+        if key is None:
+            return header, None
+        place = self._place(stream, version, topic, header)
+        unseal = sealing.unseal if is_first else payload.unseal
+        return header, unseal(key, ciphertext, place=place, shown=where)
+
     def _place(self, stream: str, version: int, topic: str, header: bytes) -> bytes:
         return f"event/{self._ledger}/{stream}/{version}/{topic}/".encode() + header
 
     def _header_place(self, tx_id: int) -> bytes:
         return f"transaction/{self._ledger}/{tx_id}".encode()
+
+
+def _keyless(
+    events: Sequence[StampedEvent], known: Mapping[str, tuple[Subject, Keys] | None]
+) -> Mapping[str, Sequence[SealedEvent]]:
+    """Return by subject those of *events* whose stream has no key any more."""
+    found: dict[str, list[SealedEvent]] = {}
+    for each in events:
+        sealed = each.sealed
+        theirs = known[sealed.subject_ref]
+        if theirs is not None and sealed.key_id not in theirs[1]:
+            found.setdefault(sealed.subject_ref, []).append(sealed)
+    return found
 
 
 def content_tag(subject: Subject, event: Event) -> bytes | None:
@@ -306,7 +381,7 @@ def content_tag(subject: Subject, event: Event) -> bytes | None:
     return tag_of(subject, event.content.text, event.traits)
 
 
-def tag_of(subject: Subject, text: str, traits: Traits) -> bytes:
+def tag_of(subject: Subject, text: str, traits: Traits | StoredTraits) -> bytes:
     """Return the keyed digest of *text* as a fact of its category and attribute."""
     said = [text, traits.category, traits.attribute]
     return sealing.tag(subject.tag_key, codec.canonical(said))

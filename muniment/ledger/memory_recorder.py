@@ -13,10 +13,16 @@ from muniment.clock import Clock
 from muniment.domain.time import BEGINNING, Instant
 from muniment.ledger import merkle
 from muniment.ledger.cold import Segment, is_dropped
-from muniment.ledger.leaves import LeafHasher, digest_of
+from muniment.ledger.leaves import LeafHasher, StoredRow, digest_of, stored_row
 from muniment.ledger.merkle import Tile, TreeStore
 from muniment.ledger.recorder import Append, LedgerRecorder, Present
-from muniment.ledger.records import FACT, Head, SealedEvent, StampedEvent, TransactionRow
+from muniment.ledger.records import (
+    FACT,
+    Head,
+    SealedEvent,
+    StampedEvent,
+    TransactionRow,
+)
 
 
 class MemoryRecorder(LedgerRecorder):
@@ -129,13 +135,12 @@ class MemoryRecorder(LedgerRecorder):
         with self._lock:
             yield self._tree
 
-    def read_with_leaves(
-        self, *, after: int, limit: int
-    ) -> Sequence[tuple[StampedEvent, bytes]]:
+    def read_rows(self, *, after: int, limit: int) -> Sequence[StoredRow]:
         with self._lock:
             first = max(after, 0)
-            events = self.read(after=first, limit=limit)
-            return list(zip(events, self._tree.leaves(first, len(events)), strict=True))
+            events = self._events[first : first + limit]
+            leaves = self._tree.leaves(first, len(events))
+            return [stored_row(*each) for each in zip(events, leaves, strict=True)]
 
     def tree_heads(self) -> Sequence[tuple[int, str]]:
         with self._lock:

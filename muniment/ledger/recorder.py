@@ -25,8 +25,14 @@ from eventsourcing.persistence import (
 from muniment.domain.time import Instant
 from muniment.errors import ArchiveUnavailableError
 from muniment.ledger.cold import ColdStore, Segment, is_dropped
+from muniment.ledger.leaves import StoredRow
 from muniment.ledger.merkle import TreeStore
-from muniment.ledger.records import Head, SealedEvent, StampedEvent, TransactionRow
+from muniment.ledger.records import (
+    Head,
+    SealedEvent,
+    StampedEvent,
+    TransactionRow,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,10 +218,8 @@ class LedgerRecorder(ProcessRecorder):
         """Give the tree over the events for as long as the block lasts."""
 
     @abstractmethod
-    def read_with_leaves(
-        self, *, after: int, limit: int
-    ) -> Sequence[tuple[StampedEvent, bytes]]:
-        """Return at most *limit* events past *after*, each with its leaf as stored."""
+    def read_rows(self, *, after: int, limit: int) -> Sequence[StoredRow]:
+        """Return at most *limit* rows of events past *after*; nothing from the archive."""
 
     @abstractmethod
     def tree_heads(self) -> Sequence[tuple[int, str]]:

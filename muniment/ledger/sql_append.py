@@ -12,7 +12,14 @@ from muniment.ledger.leaves import LeafHasher, digest_of
 from muniment.ledger.merkle import TreeStore
 from muniment.ledger.prepared import Row
 from muniment.ledger.recorder import Present
-from muniment.ledger.records import Head, SealedEvent, StampedEvent, TransactionRow
+from muniment.ledger.records import (
+    Head,
+    SealedEvent,
+    StampedEvent,
+    TransactionRow,
+    event_row,
+    stamped,
+)
 from muniment.ledger.sql_tree import SqlTree
 
 
@@ -73,9 +80,9 @@ class SqlAppend:
             for position, event in enumerate(events, transaction.first_position)
         )
         digest = digest_of(transaction)
+        leaf_of = self._hasher.leaf_of
         rows = [
-            (self._ledger, *_event_row(each), self._hasher.leaf(each, digest))
-            for each in result
+            (self._ledger, *row, leaf_of(row, digest)) for row in map(event_row, result)
         ]
         insert_rows(self.connection, tables.event, rows)
         tree = SqlTree(self.connection, self._ledger)
@@ -138,39 +145,6 @@ class SqlAppend:
             subject_ref=subject_ref,
         )
         return int(row[0] or 0) if row else 0
-
-
-def stamped(row: Row) -> StampedEvent:
-    """Return the event that a row of `statements.EVENT_COLUMNS` holds."""
-    position, tx_id, recorded_at, stream, version, topic, subject_ref, key_id, state = row
-    return StampedEvent(
-        position=position,
-        tx_id=tx_id,
-        recorded_at=recorded_at,
-        sealed=SealedEvent(
-            originator_id=stream,
-            originator_version=version,
-            topic=topic,
-            state=bytes(state),
-            subject_ref=subject_ref,
-            key_id=key_id,
-        ),
-    )
-
-
-def _event_row(event: StampedEvent) -> tuple[object, ...]:
-    sealed = event.sealed
-    return (
-        event.position,
-        event.tx_id,
-        event.recorded_at,
-        sealed.originator_id,
-        sealed.originator_version,
-        sealed.topic,
-        sealed.subject_ref,
-        sealed.key_id,
-        sealed.state,
-    )
 
 
 def transaction_row(row: Row) -> TransactionRow:

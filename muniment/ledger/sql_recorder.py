@@ -9,6 +9,7 @@ visible in the order in which they were given out, and a reader never sees a gap
 import hashlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import cast
 
 import sqlalchemy as sa
 from eventsourcing.persistence import IntegrityError, Tracking
@@ -25,12 +26,18 @@ from muniment.ledger.database import (
     reading,
     transaction,
 )
+from muniment.ledger.leaves import StoredRow
 from muniment.ledger.merkle import TreeStore
 from muniment.ledger.prepared import rows_of_each
 from muniment.ledger.readers import ReadingConnections
 from muniment.ledger.recorder import Append, LedgerRecorder, Present
-from muniment.ledger.records import Head, StampedEvent, TransactionRow
-from muniment.ledger.sql_append import SqlAppend, stamped, transaction_row
+from muniment.ledger.records import (
+    Head,
+    StampedEvent,
+    TransactionRow,
+    stamped,
+)
+from muniment.ledger.sql_append import SqlAppend, transaction_row
 from muniment.ledger.sql_tree import SqlTree
 
 
@@ -131,7 +138,7 @@ class SqlRecorder(LedgerRecorder):
                 connection,
                 sorted(set(streams)),
                 one=(statements.READ_STREAM, "stream"),
-                every=(statements.READ_STREAMS, "streams"),
+                every=statements.READ_STREAMS,
                 ledger=self.ledger,
             )
         return self.whole([stamped(row) for row in rows])
@@ -169,7 +176,7 @@ class SqlRecorder(LedgerRecorder):
                 connection,
                 sorted(set(numbers)),
                 one=(statements.TRANSACTION, "tx_id"),
-                every=(statements.TRANSACTIONS, "numbers"),
+                every=statements.TRANSACTIONS,
                 ledger=self.ledger,
             )
         return [transaction_row(row) for row in rows]
@@ -191,15 +198,12 @@ class SqlRecorder(LedgerRecorder):
             )
         return [transaction_row(row) for row in rows]
 
-    def read_with_leaves(
-        self, *, after: int, limit: int
-    ) -> Sequence[tuple[StampedEvent, bytes]]:
+    def read_rows(self, *, after: int, limit: int) -> Sequence[StoredRow]:
         with self.reading() as connection:
             rows = statements.READ_WITH_LEAVES.rows(
                 connection, ledger=self.ledger, after=after, most=limit
             )
-        events = self.whole([stamped(row[:-1]) for row in rows])
-        return [(each, bytes(row[-1])) for each, row in zip(events, rows, strict=True)]
+        return cast("Sequence[StoredRow]", rows)
 
     def tree_heads(self) -> Sequence[tuple[int, str]]:
         with self.reading() as connection:

@@ -1,10 +1,9 @@
 """The statements of the ledger in SQL, on SQLAlchemy Core."""
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql
 
 from muniment.ledger import tables
-from muniment.ledger.prepared import Prepared
+from muniment.ledger.prepared import Prepared, among
 from muniment.ledger.records import FACT
 
 
@@ -120,16 +119,12 @@ STREAM_END = Prepared(
     .order_by(_event.version.desc())
     .limit(sa.literal_column("1"))
 )
-READ_STREAMS = Prepared(
+READ_STREAMS = among(
     sa.select(*EVENT_COLUMNS)
-    .where(
-        _event.ledger == _LEDGER,
-        _event.stream == sa.any_(sa.bindparam("streams", type_=postgresql.ARRAY(sa.Text))),
-    )
-    .order_by(_event.stream, _event.version)
+    .where(_event.ledger == _LEDGER)
+    .order_by(_event.stream, _event.version),
+    _event.stream,
 )
-"""For PostgreSQL alone, where each statement is a round trip."""
-
 READ_SUBJECT = Prepared(
     sa.select(*EVENT_COLUMNS)
     .where(
@@ -166,16 +161,9 @@ TRANSACTION = Prepared(
         _tx.ledger == _LEDGER, _tx.tx_id == sa.bindparam("tx_id", type_=sa.BigInteger)
     )
 )
-TRANSACTIONS = Prepared(
-    sa.select(*_TX_COLUMNS)
-    .where(
-        _tx.ledger == _LEDGER,
-        _tx.tx_id
-        == sa.any_(sa.bindparam("numbers", type_=postgresql.ARRAY(sa.BigInteger))),
-    )
-    .order_by(_tx.tx_id)
+TRANSACTIONS = among(
+    sa.select(*_TX_COLUMNS).where(_tx.ledger == _LEDGER).order_by(_tx.tx_id), _tx.tx_id
 )
-"""For PostgreSQL alone, where each statement is a round trip."""
 
 REQUEST = Prepared(
     sa.select(*_TX_COLUMNS).where(

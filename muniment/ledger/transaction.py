@@ -21,6 +21,7 @@ from muniment.domain.fact import FactState, fold
 from muniment.domain.scope import Scope
 from muniment.domain.session import SessionEvent, SessionState, TurnRedacted
 from muniment.domain.subject import SubjectState
+from muniment.domain.time import Instant
 from muniment.errors import (
     SubjectErasedError,
     SubjectFrozenError,
@@ -171,6 +172,20 @@ class Transaction:
         assert key is not None, "a fact that can be read has its key"
         return key[0]
 
+    def recorded_times(self, fact_id: str) -> tuple[Instant, ...]:
+        """Return when each event of a fact was recorded that was there before."""
+        return tuple(each.recorded_at for each in self._stream(FACT + fact_id).history)
+
+    def own_keys(self, fact_id: str) -> dict[int, bytes] | None:
+        """Return by version the key of each payload of a fact, see `SealingMapper`."""
+        stamped = self._append.read_stream(FACT + fact_id)
+        return self._mapper.own_keys(self.subject, stamped)
+
+    def add_under_new_key(self, fact_id: str, event: FactEvent) -> None:
+        """Collect an event of a fact; it and what follows have another key from now on."""
+        self._stream(FACT + fact_id).key = None
+        self.add(fact_id, [event])
+
     def moved_at(self) -> int:
         """Return the position of the last event of the subject's facts; 0 for none."""
         return self._append.subject_moved_at(self.subject.ref)
@@ -261,6 +276,10 @@ class Transaction:
         found = self._stream(stream)
         return (*(each.event for each in found.history), *found.added)
 
+    def topics(self, stream: str) -> frozenset[str]:
+        """Return what kinds of events a stream has, whosever it is; nothing is opened."""
+        return frozenset(each.sealed.topic for each in self._append.read_stream(stream))
+
     def drafts(self) -> list[DraftEvent]:
         """Return what was collected, in that order, each stream with its key."""
         written = [each for each in self._streams.values() if each.added]
@@ -330,7 +349,7 @@ class Transaction:
     def _key_of(self, stamped: Sequence[StampedEvent]) -> tuple[int, bytes] | None:
         if not stamped:
             return None
-        # The newest: of an older one there may be nothing left to seal with.
+        # A stream that was thinned goes on under another key.
         key_id = stamped[-1].sealed.key_id
         if key_id == 0:
             return 0, self._mapper.nobody.key

@@ -11,7 +11,13 @@ so a write seldom costs a second commit.
 
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+)
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,15 +25,16 @@ from dataclasses import dataclass, field
 import sqlalchemy as sa
 
 from muniment.domain.scope import Scope
-from muniment.errors import BrokenSealError
-from muniment.ledger import payload, rotation, sealing
+from muniment.ledger import rotation, sealing
 from muniment.ledger import vault_statements as statements
 from muniment.ledger import vault_tables as tables
 from muniment.ledger.bulk import insert_rows
 from muniment.ledger.database import StandingConnection, dispose, writing
 from muniment.ledger.destruction import Destructions
 from muniment.ledger.keys import KeyRing
-from muniment.ledger.prepared import rows_of_each
+from muniment.ledger.payload_keys import opened_payload_keys
+from muniment.ledger.stream_keys import opened_stream_keys, wrapped_stream_keys
+from muniment.ledger.thinnings import Thinnings
 
 
 _BATCH_MAX = 1024
@@ -67,6 +74,7 @@ class Vault:
         vault_id: Names the vault; random.
         ledger_key: What digests and signatures of this ledger are derived from.
         destructions: Keys that were destroyed, and those that are to be.
+        thinnings: The same of keys of which something was kept.
 
     Raises:
         VaultMismatchError: If the vault was made with another key-encryption key.
@@ -87,9 +95,12 @@ class Vault:
         self._epoch = -1
         self._subjects: dict[str, Subject] = {}
         self._by_scope: dict[Scope, Subject] = {}
-        self._stream_keys: dict[tuple[str, int], payload.Key] = {}
+        self._stream_keys: dict[tuple[str, int], bytes] = {}
         self._spare: dict[str, list[tuple[int, bytes]]] = {}
         self.destructions = Destructions(engine, ledger=ledger, lock_timeout=lock_timeout)
+        self.thinnings = Thinnings(
+            engine, self.destructions, ledger=ledger, lock_timeout=lock_timeout
+        )
         self._batch: dict[str, int] = {}
         self.vault_id = self._open_vault()
         self.ledger_key = self._open_ledger_key()
@@ -118,14 +129,33 @@ class Vault:
 
     def subject_with_keys(
         self, ref: str, key_ids: Iterable[int]
-    ) -> tuple[Subject, Mapping[int, payload.Key]] | None:
-        """Return what `subject` and `openers` do, of one moment; ``None`` when erased."""
+    ) -> tuple[Subject, Mapping[int, bytes]] | None:
+        """Return what `subject` and `keys` do, of one moment; ``None`` when erased."""
         with self._standing.held() as connection:
             self._forget_if_destroyed(connection)
             subject = self._subject(connection, ref)
             if subject is None:
                 return None
             return subject, self._keys_of(connection, subject, set(key_ids))
+
+    def subjects_with_keys(
+        self, wanted: Iterable[tuple[str, int]]
+    ) -> Mapping[str, tuple[Subject, Mapping[int, bytes]] | None]:
+        """
+        Return by name inside what `subject_with_keys` does, of many subjects.
+
+        For whoever reads all there is: what is fetched is not kept in memory. *wanted*
+        are names of subjects, each with the number of a stream key.
+        """
+        key_ids: dict[str, set[int]] = {}
+        for ref, key_id in wanted:
+            key_ids.setdefault(ref, set()).add(key_id)
+        with self._standing.held() as connection:
+            self._forget_if_destroyed(connection)
+            known = {ref: self._subject(connection, ref) for ref in key_ids}
+            theirs = {r: (one.key, key_ids[r]) for r, one in known.items() if one}
+            keys = opened_stream_keys(connection, theirs, ledger=self._ledger)
+        return {ref: (one, keys[ref]) if one else None for ref, one in known.items()}
 
     def next_key_id(self) -> int:
         """Return the number the next stream key will have; all before were given out."""
@@ -177,19 +207,7 @@ class Vault:
 
     def keys(self, subject: Subject, key_ids: Iterable[int]) -> Mapping[int, bytes]:
         """
-        Return those of the stream keys of *subject* that are whole, to seal with.
-
-        Raises:
-            BrokenSealError: If one of them is another subject's.
-        """
-        found = self.openers(subject, key_ids)
-        return {each: key for each, key in found.items() if isinstance(key, bytes)}
-
-    def openers(
-        self, subject: Subject, key_ids: Iterable[int]
-    ) -> Mapping[int, payload.Key]:
-        """
-        Return those of the stream keys of *subject* that open anything, to read with.
+        Return those of the stream keys of *subject* that were not destroyed.
 
         Raises:
             BrokenSealError: If one of them is another subject's.
@@ -198,20 +216,37 @@ class Vault:
             self._forget_if_destroyed(connection)
             return self._keys_of(connection, subject, set(key_ids))
 
-    def wrapped_remnant(
-        self, subject: Subject, key_id: int, own_keys: payload.OwnKeys
-    ) -> bytes | None:
-        """Return what is to stand in the place of a key; nothing where nothing is left."""
-        if not own_keys:
-            return None
-        place = self._key_place(subject.ref, key_id)
-        return sealing.seal(subject.key, payload.as_bytes(own_keys), place=place)
+    def payload_keys(
+        self, subject: Subject, events: Collection[tuple[str, int, int]]
+    ) -> Mapping[tuple[str, int], bytes]:
+        """
+        Return by stream and version the keys of payloads that outlived their stream's.
+
+        Args:
+            subject: Whose.
+            events: Of each the stream, the version and the key it was sealed with.
+        """
+        if not events:
+            return {}
+        with self._standing.held() as connection:
+            return opened_payload_keys(
+                connection,
+                subject.key,
+                events,
+                ledger=self._ledger,
+                subject_ref=subject.ref,
+            )
 
     def epoch(self) -> int:
         """Return a number that rises when a key is destroyed, by whatever process."""
         with self._standing.held() as connection:
             self._forget_if_destroyed(connection)
             return self._epoch
+
+    @property
+    def known_epoch(self) -> int:
+        """The same as it was when anything was last asked for; nothing is asked for it."""
+        return self._epoch
 
     def close(self) -> None:
         """Let go of the keys and of the database."""
@@ -266,12 +301,7 @@ class Vault:
         with writing(self._engine, lock_timeout=self._lock_timeout) as connection:
             kek_id, wrapped = self._wrapped(connection, key, place)
             # Another process may have made it meanwhile; then its row stands.
-            dialect = connection.dialect.name
-            (
-                statements.NEW_SUBJECT_PG
-                if dialect == "postgresql"
-                else statements.NEW_SUBJECT
-            ).run(
+            statements.NEW_SUBJECT[connection.dialect.name].run(
                 connection,
                 ledger=self._ledger,
                 subject_ref=ref,
@@ -293,14 +323,9 @@ class Vault:
             after = statements.TAKE_KEY_IDS.first(connection, count=len(made))
             assert after is not None, "the vault has its one row"
             numbered = list(enumerate(made, int(after[0]) - len(made)))
-            wrapped = sealing.seal_each(
-                subject.key,
-                [(key, self._key_place(subject.ref, key_id)) for key_id, key in numbered],
+            rows = wrapped_stream_keys(
+                subject.key, numbered, ledger=self._ledger, subject_ref=subject.ref
             )
-            rows = [
-                (self._ledger, key_id, subject.ref, each)
-                for (key_id, _), each in zip(numbered, wrapped, strict=True)
-            ]
             insert_rows(connection, tables.stream_key, rows)
         return numbered
 
@@ -313,36 +338,17 @@ class Vault:
 
     def _keys_of(
         self, connection: sa.Connection, subject: Subject, wanted: AbstractSet[int]
-    ) -> Mapping[int, payload.Key]:
+    ) -> Mapping[int, bytes]:
         cached, ref = self._stream_keys, subject.ref
         found = {each: cached[ref, each] for each in wanted if (ref, each) in cached}
         if len(found) < len(wanted):
-            fetched = self._fetch(connection, subject, wanted - found.keys())
+            theirs = {ref: (subject.key, wanted - found.keys())}
+            fetched = opened_stream_keys(connection, theirs, ledger=self._ledger)[ref]
             self._keep({(ref, each): key for each, key in fetched.items()})
             found.update(fetched)
         return found
 
-    def _fetch(
-        self, connection: sa.Connection, subject: Subject, wanted: AbstractSet[int]
-    ) -> dict[int, payload.Key]:
-        """Return those of the *wanted* keys that the vault holds."""
-        rows = rows_of_each(
-            connection,
-            list(wanted),
-            one=(statements.KEY, "key_id"),
-            every=(statements.KEYS, "key_ids"),
-            ledger=self._ledger,
-        )
-        found: dict[int, payload.Key] = {}
-        for key_id, subject_ref, wrapped in rows:
-            if subject_ref != subject.ref:
-                raise BrokenSealError(f"key {key_id}, which is another subject's")
-            place = self._key_place(subject.ref, key_id)
-            plain = sealing.unseal(subject.key, wrapped, place=place)
-            found[key_id] = payload.from_bytes(plain)
-        return found
-
-    def _keep(self, opened: Mapping[tuple[str, int], payload.Key]) -> None:
+    def _keep(self, opened: Mapping[tuple[str, int], bytes]) -> None:
         if len(self._stream_keys) + len(opened) > _CACHED_MAX:
             self._stream_keys = {}
         self._stream_keys.update(opened)
@@ -391,6 +397,3 @@ class Vault:
 
     def _place(self, ref: str) -> bytes:
         return f"subject-key/{self._ledger}/{ref}".encode()
-
-    def _key_place(self, ref: str, key_id: int) -> bytes:
-        return f"stream-key/{self._ledger}/{ref}/{key_id}".encode()

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from muniment.ledger import vault_tables as tables
-from muniment.ledger.prepared import Prepared
+from muniment.ledger.prepared import Prepared, among
 
 
 _v, _l = tables.vault.c, tables.ledger_key.c
@@ -31,15 +31,12 @@ _SUBJECT = sa.select(
 BY_SCOPE = Prepared(_SUBJECT.where(_s.scope_tag == sa.bindparam("scope_tag")))
 BY_REF = Prepared(_SUBJECT.where(_s.subject_ref == sa.bindparam("subject_ref")))
 ALL_SUBJECTS = Prepared(_SUBJECT.order_by(_s.subject_ref))
-NEW_SUBJECT = Prepared(sqlite.insert(tables.subject_key).on_conflict_do_nothing())
-NEW_SUBJECT_PG = Prepared(postgresql.insert(tables.subject_key).on_conflict_do_nothing())
+NEW_SUBJECT = {
+    dialect: Prepared(insert(tables.subject_key).on_conflict_do_nothing())
+    for dialect, insert in (("sqlite", sqlite.insert), ("postgresql", postgresql.insert))
+}
 _STREAM_KEYS = sa.select(_k.key_id, _k.subject_ref, _k.wrapped).where(
     _k.ledger == sa.bindparam("ledger")
 )
 KEY = Prepared(_STREAM_KEYS.where(_k.key_id == sa.bindparam("key_id")))
-KEYS = Prepared(
-    _STREAM_KEYS.where(
-        _k.key_id == sa.any_(sa.bindparam("key_ids", type_=postgresql.ARRAY(sa.BigInteger)))
-    )
-)
-"""For PostgreSQL alone, where each statement is a round trip."""
+KEYS = among(_STREAM_KEYS, _k.key_id)

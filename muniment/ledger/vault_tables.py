@@ -42,6 +42,32 @@ stream_key = sa.Table(
     sqlite_with_rowid=False,
 )
 
+payload_key = sa.Table(
+    "payload_key",
+    metadata,
+    sa.Column("ledger", sa.Text, primary_key=True),
+    sa.Column("subject_ref", sa.Text, primary_key=True),
+    sa.Column("stream", sa.Text, primary_key=True),
+    sa.Column("version", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("key_id", sa.BigInteger, nullable=False),
+    sa.Column("wrapped", sa.LargeBinary, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+thinning = sa.Table(
+    "thinning",
+    metadata,
+    sa.Column("ledger", sa.Text, primary_key=True),
+    sa.Column("subject_ref", sa.Text, primary_key=True),
+    sa.Column("stream", sa.Text, primary_key=True),
+    sa.Column("position", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("until_us", sa.BigInteger, nullable=False),
+    sa.Column("key_id", sa.BigInteger, nullable=False),
+    sa.Column("versions", sa.Text, nullable=False),
+    sa.Column("step", sa.Text, nullable=False),
+    sqlite_with_rowid=False,
+)
+
 destruction = sa.Table(
     "destruction",
     metadata,

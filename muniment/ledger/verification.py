@@ -13,11 +13,12 @@ from muniment.domain.time import BEGINNING
 from muniment.errors import DamagedDatabaseError, TamperedError
 from muniment.errors.categories import Corruption
 from muniment.ledger.attesting import Attestor
-from muniment.ledger.leaves import LeafHasher, digest_of
+from muniment.ledger.leaves import LeafHasher, StoredRow, digest_of, stored_row
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.merkle import WIDTH, Tree, root_of
 from muniment.ledger.proof import EMPTY_ROOT, TreeHead, node_hash
-from muniment.ledger.records import StampedEvent, TransactionRow
+from muniment.ledger.recorder import LedgerRecorder
+from muniment.ledger.records import TransactionRow, stamped
 
 
 Progress = Callable[[int, int], None]
@@ -64,7 +65,7 @@ class LedgerCheck:
         self._progress = progress
         self._hasher = LeafHasher(ledger.name)
         self._versions: dict[str, int] = {}
-        self._rows_of_tiles: list[list[bytes]] = []
+        self._rows_of_tiles: list[list[bytes]] = [[]]
         self._last_tx = 0
         self._last_time: int | None = None
         self._last_position = 0
@@ -99,15 +100,31 @@ class LedgerCheck:
         yield from self._compared(heads.pop(0, ()))
         for row, events in self._transactions():
             yield from self._checked(row, events)
-            digest = digest_of(row)
-            for event, leaf in events:
-                self._at = event.position
-                yield from self._leaf(event, leaf, digest)
-                yield from self._compared(heads.pop(self.events, ()))
+            yield from self._hashed(events, digest_of(row), heads)
             if self.events % _PAGE < len(events):
                 self._progress(self.events, size)
         yield from self._end(heads)
         self._progress(self.events, size)
+
+    def _hashed(
+        self,
+        events: Sequence[StoredRow],
+        transaction: bytes,
+        heads: dict[int, list[TreeHead]],
+    ) -> Iterator[Finding]:
+        """Compare leaves, tiles, and the heads that were signed among *events*."""
+        leaf_of, leaves = self._hasher.leaf_of, self._rows_of_tiles[0]
+        for row in events:
+            self._at = row[0]
+            leaf = leaf_of(row[:-1], transaction)
+            if leaf != row[-1]:
+                yield self._altered(row)
+            self.events += 1
+            leaves.append(leaf)
+            if len(leaves) == WIDTH:
+                yield from self._tiles(0)
+            if self.events in heads:
+                yield from self._compared(heads.pop(self.events))
 
     def _heads(self) -> Iterator[TreeHead | Finding]:
         kept = self._ledger.recorder.tree_heads()
@@ -122,9 +139,7 @@ class LedgerCheck:
                 yield Finding(position=None, kind="tree head", problem=problem)
             yield head
 
-    def _transactions(
-        self,
-    ) -> Iterator[tuple[TransactionRow, list[tuple[StampedEvent, bytes]]]]:
+    def _transactions(self) -> Iterator[tuple[TransactionRow, list[StoredRow]]]:
         """Yield each transaction with the events that carry its number."""
         events = self._events()
         following = next(events, None)
@@ -135,7 +150,7 @@ class LedgerCheck:
                 events = self._events(after=row.first_position - 1)
                 following = next(events, None)
             mine = []
-            while following is not None and following[0].position <= row.last_position:
+            while following is not None and following[0] <= row.last_position:
                 mine.append(following)
                 following = next(events, None)
             yield row, mine
@@ -146,11 +161,12 @@ class LedgerCheck:
         if rest:
             yield _NO_TRANSACTION, rest
 
-    def _events(self, after: int = _BEFORE_ALL) -> Iterator[tuple[StampedEvent, bytes]]:
+    def _events(self, after: int = _BEFORE_ALL) -> Iterator[StoredRow]:
+        """Yield the events past *after*, each with its leaf at the end."""
         limit = _PAGE
         while True:
             try:
-                page = self._ledger.recorder.read_with_leaves(after=after, limit=limit)
+                page = with_payloads(self._ledger.recorder, after=after, limit=limit)
             except (DamagedDatabaseError, TypeError):
                 if limit == 1:
                     self._at = max(after, 0) + 1
@@ -161,7 +177,7 @@ class LedgerCheck:
             if not page:
                 return
             yield from page
-            after = page[-1][0].position
+            after = page[-1][0]
 
     def _rows(self) -> Iterator[TransactionRow]:
         after = _BEFORE_ALL
@@ -170,12 +186,12 @@ class LedgerCheck:
             after = page[-1].tx_id
 
     def _checked(
-        self, row: TransactionRow, events: Sequence[tuple[StampedEvent, bytes]]
+        self, row: TransactionRow, events: Sequence[StoredRow]
     ) -> Iterator[Finding]:
         """Yield what is wrong with a transaction and the places of its events."""
         at = self._last_position + 1
         if row is _NO_TRANSACTION:
-            at = events[0][0].position
+            at = events[0][0]
             yield Finding(position=at, kind="extra", problem="no transaction has it")
             return
         if row.tx_id <= 0:
@@ -195,50 +211,32 @@ class LedgerCheck:
         yield from self._places(row, events)
 
     def _places(
-        self, row: TransactionRow, events: Sequence[tuple[StampedEvent, bytes]]
+        self, row: TransactionRow, events: Sequence[StoredRow]
     ) -> Iterator[Finding]:
-        expected = row.first_position
-        for event, _ in events:
-            if event.position > expected:
-                problem = f"{event.position - expected} events are gone"
+        expected, versions = row.first_position, self._versions
+        for position, tx_id, recorded_at, stream, version, *_ in events:
+            if position > expected:
+                problem = f"{position - expected} events are gone"
                 yield Finding(position=expected, kind="missing", problem=problem)
-            elif event.position < expected:
+            elif position < expected:
                 problem = f"an event stands before transaction {row.tx_id}"
-                yield Finding(position=event.position, kind="extra", problem=problem)
-            expected = event.position + 1
-            if (event.tx_id, event.recorded_at) != (row.tx_id, row.recorded_at):
+                yield Finding(position=position, kind="extra", problem=problem)
+            expected = position + 1
+            if (tx_id, recorded_at) != (row.tx_id, row.recorded_at):
                 problem = f"it is not of transaction {row.tx_id}, where it stands"
-                yield Finding(position=event.position, kind="envelope", problem=problem)
-            yield from self._version(event)
+                yield Finding(position=position, kind="envelope", problem=problem)
+            before = versions.get(stream, 0)
+            if version != before + 1:
+                problem = f"version {version} follows {before}"
+                yield Finding(position=position, kind="order", problem=problem)
+            versions[stream] = version
         if expected <= row.last_position:
             problem = f"{row.last_position - expected + 1} events are gone"
             yield Finding(position=expected, kind="missing", problem=problem)
 
-    def _version(self, event: StampedEvent) -> Iterator[Finding]:
-        stream = str(event.sealed.originator_id)
-        expected = self._versions.get(stream, 0) + 1
-        if event.sealed.originator_version != expected:
-            problem = f"version {event.sealed.originator_version} follows {expected - 1}"
-            yield Finding(position=event.position, kind="order", problem=problem)
-        self._versions[stream] = event.sealed.originator_version
-
-    def _leaf(
-        self, event: StampedEvent, stored: bytes, transaction: bytes
-    ) -> Iterator[Finding]:
-        leaf = self._hasher.leaf(event, transaction)
-        if leaf != stored:
-            yield self._altered(event)
-        self.events += 1
-        yield from self._tiles(0, leaf)
-
-    def _tiles(self, level: int, found: bytes) -> Iterator[Finding]:
-        """Compare the tiles that the next hash of *level* completes, from there up."""
-        if level == len(self._rows_of_tiles):
-            self._rows_of_tiles.append([])
+    def _tiles(self, level: int) -> Iterator[Finding]:
+        """Compare the tile of *level* whose hashes are complete, and those it completes."""
         row = self._rows_of_tiles[level]
-        row.append(found)
-        if len(row) < WIDTH:
-            return
         root, span = root_of(row), WIDTH ** (level + 1)
         number = self.events // span - 1
         with self._ledger.recorder.tree() as store:
@@ -247,7 +245,12 @@ class LedgerCheck:
             problem = f"tile {number} of level {level} is not the tree over its events"
             yield Finding(position=number * span + 1, kind="tree", problem=problem)
         row.clear()
-        yield from self._tiles(level + 1, root)
+        if level + 1 == len(self._rows_of_tiles):
+            self._rows_of_tiles.append([])
+        above = self._rows_of_tiles[level + 1]
+        above.append(root)
+        if len(above) == WIDTH:
+            yield from self._tiles(level + 1)
 
     def _root(self) -> bytes:
         """Return the root over all leaves so far: of full subtrees, the largest first."""
@@ -264,8 +267,9 @@ class LedgerCheck:
             root = node_hash(roots.pop(), root)
         return root
 
-    def _altered(self, event: StampedEvent) -> Finding:
+    def _altered(self, row: StoredRow) -> Finding:
         """Return what was altered: the payload, or the columns beside it."""
+        event = stamped(row[:-1])
         subject = self._ledger.vault.subject(event.sealed.subject_ref)
         try:
             (opened,) = self._ledger.mapper.opened([event], subject)
@@ -292,6 +296,17 @@ class LedgerCheck:
         if root != self._root():
             problem = "the tiles are not the tree over the events"
             yield Finding(position=None, kind="tree", problem=problem)
+
+
+def with_payloads(
+    recorder: LedgerRecorder, *, after: int, limit: int
+) -> Sequence[StoredRow]:
+    """Return at most *limit* rows of events past *after*, payloads wherever they are."""
+    rows = recorder.read_rows(after=after, limit=limit)
+    if all(row[-2] for row in rows):
+        return rows
+    whole = recorder.whole([stamped(row[:-1]) for row in rows])
+    return [stored_row(each, row[-1]) for each, row in zip(whole, rows, strict=True)]
 
 
 def unreadable(ledger: Ledger) -> Iterator[Finding]:

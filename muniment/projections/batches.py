@@ -10,7 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from muniment.domain.events import FactAsserted, FactRedacted, FactRevised, SubjectErased
+from muniment.domain.events import (
+    FactAsserted,
+    FactRedacted,
+    FactRevised,
+    FactThinned,
+    SubjectErased,
+)
 from muniment.domain.time import Instant
 from muniment.errors import Corruption, ProjectionError
 from muniment.ledger.ledger import Ledger
@@ -59,6 +65,7 @@ class Batch:
         statements: What was said in them and can be read.
         redacted: The subject and the fact of each redaction.
         erased: Subjects that were erased.
+        has_thinned: Whether something was thinned.
     """
 
     prefix: Prefix
@@ -66,6 +73,12 @@ class Batch:
     statements: Sequence[Statement]
     redacted: Sequence[tuple[str, str]]
     erased: Sequence[str]
+    has_thinned: bool
+
+    @property
+    def is_less(self) -> bool:
+        """Whether something was made unreadable."""
+        return self.has_thinned or bool(self.erased or self.redacted)
 
 
 def read_batch(ledger: Ledger, *, after: int, limit: int, projection: str) -> Batch | None:
@@ -136,8 +149,10 @@ def _opened(ledger: Ledger, events: Sequence[StampedEvent]) -> Batch:
     statements: list[Statement] = []
     redacted: list[tuple[str, str]] = []
     erased: list[str] = []
+    kinds: set[type] = set()
     key_ids = {event.position: event.sealed.key_id for event in events}
     for subject, event in _in_order(ledger, events):
+        kinds.add(type(event.event))
         if event.fact_id:
             touched[event.fact_id] = event.position
         match event.event:
@@ -155,6 +170,7 @@ def _opened(ledger: Ledger, events: Sequence[StampedEvent]) -> Batch:
         statements=statements,
         redacted=redacted,
         erased=erased,
+        has_thinned=FactThinned in kinds,
     )
 
 

@@ -12,14 +12,15 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import reduce
 from itertools import groupby, zip_longest
-from typing import Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 import msgspec
 import sqlalchemy as sa
 from msgspec.structs import replace
 
-from muniment.domain.events import FactRedacted, Traits
+from muniment.domain.events import FactRedacted, FactThinned, Traits
 from muniment.domain.fact import Belief, FactState, evolve, fold
+from muniment.domain.thinning import Runs
 from muniment.domain.time import FOREVER, AsOf, Instant, Period
 from muniment.ledger.ledger import InlineProjection
 from muniment.ledger.records import RecordedEvent, StampedEvent, fact_event
@@ -27,6 +28,9 @@ from muniment.ledger.transaction import FactChange
 
 
 R = TypeVar("R")
+
+LOST: Final = b""
+"""In the place of the digest of what cannot be read although no event says why."""
 
 
 class BeliefRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -144,11 +148,36 @@ class Timeline(InlineProjection, DerivedStore, Protocol):
     ) -> AbstractSet[int]:
         """Return which of the positions *first* to *last* a belief held now rests on."""
 
+    def resting(self, at: Instant, *, after: str) -> Sequence[StampedEvent]:
+        """
+        Return the events that what was believed at *at* rests on, of some subjects.
+
+        As they are stored: with no payload where it left the database.
+
+        Args:
+            at: A recorded time.
+            after: Of the subjects that come next to this one.
+
+        Returns:
+            Subject by subject, all of each; empty after the last subject.
+        """
+
     def rows(self) -> Iterable[BeliefRow]:
         """Yield every rectangle, by fact, recorded start and valid start."""
 
     def fresh_rows(self) -> Iterable[list[BeliefRow]]:
         """Yield, fact by fact in order, the rectangles the ledger adds up to."""
+
+    def is_level(self) -> bool:
+        """
+        Whether every rectangle is as the ledger adds up to, so that none has to be named.
+
+        Where it says no, a rectangle differs, or the order of facts alone, which is the
+        database's; what does is asked of `differences`.
+
+        Raises:
+            Corruption: If an event does not open.
+        """
 
     def rebuild(self) -> int:
         """Replace every rectangle by a fresh fold of the ledger; return their number."""
@@ -174,8 +203,7 @@ def rows_of(events: Sequence[RecordedEvent]) -> list[BeliefRow]:
             recorded = Period(row.recorded.start, each.recorded_to)
             ended.append(replace(row, recorded=recorded))
         begun.update((row.valid.start, row) for row in opened)
-    rows = [*ended, *begun.values()]
-    return [replace(row, content_tag=None) for row in rows] if fact.redacted else rows
+    return [_untagged(row, fact) for row in (*ended, *begun.values())]
 
 
 def _step(
@@ -184,24 +212,40 @@ def _step(
     """Return what one transaction ends and begins, and the fact after it."""
     after = reduce(evolve, (fact_event(each) for each in added), before)
     now = added[0].recorded_at
-    # Most facts hold little, and a set of what is new would be made for nothing.
-    held = set(before.beliefs) if before.beliefs else ()
-    holds = set(after.beliefs) if before.beliefs else ()
+    # Beliefs of one fact are disjoint, so where one begins names it.
+    held = {belief.valid.start: belief for belief in before.beliefs}
+    holds = {belief.valid.start: belief for belief in after.beliefs}
     fact_id = added[0].fact_id
     closed = [
-        Closing(fact_id=fact_id, valid_from=belief.valid.start, recorded_to=now)
-        for belief in before.beliefs
-        if belief not in holds
+        Closing(fact_id=fact_id, valid_from=start, recorded_to=now)
+        for start, belief in held.items()
+        if not _is(holds.get(start), belief)
     ]
     opened = [
-        _row(belief, after, events, now) for belief in after.beliefs if belief not in held
+        _row(belief, after, events, now)
+        for start, belief in holds.items()
+        if not _is(held.get(start), belief)
     ]
     return closed, opened, after
 
 
-def redacts(change: FactChange) -> bool:
-    """Whether a fact is redacted, so that not even a digest of its content may stay."""
-    return any(isinstance(each.event, FactRedacted) for each in change.added)
+def _is(one: Belief | None, other: Belief) -> bool:
+    # Most are carried on as they are, and to compare two takes longer than that.
+    return one is other or one == other
+
+
+def unreadable_after(change: FactChange) -> Runs:
+    """Return the versions of which not even a digest may stay, once *change* is made."""
+    gone: list[tuple[int, int]] = []
+    for each in change.added:
+        match each.event:
+            case FactRedacted():
+                return ((1, each.version),)
+            case FactThinned(versions=versions):
+                gone += versions
+            case _:
+                pass
+    return tuple(gone)
 
 
 def differences(
@@ -217,11 +261,25 @@ def differences(
     Yields:
         The position of the event a rectangle rests on, and what is wrong with it.
     """
-    expected = (row for rows in fresh for row in sorted(rows, key=_key))
-    missing, strange = unmatched(expected, stored)
+    lost: list[BeliefRow] = []
+
+    def expected() -> Iterator[BeliefRow]:
+        for rows in fresh:
+            lost.extend(row for row in rows if row.content_tag == LOST)
+            yield from in_order(rows)
+
+    missing, strange = unmatched(expected(), stored)
+    for row in sorted(lost, key=lambda row: row.position):
+        said = f"fact {row.fact_id}, version {row.version},"
+        yield row.position, f"the key of {said} is gone, and no event says why"
     for row in sorted(missing | strange, key=lambda row: (row.position, *_key(row))):
         problem = "is missing" if row in missing else "does not follow from the ledger"
         yield row.position, f"a row of fact {row.fact_id}, version {row.version}, {problem}"
+
+
+def in_order(rows: Iterable[BeliefRow]) -> list[BeliefRow]:
+    """Return rectangles in the order of a timeline."""
+    return sorted(rows, key=_key)
 
 
 def unmatched(expected: Iterable[R], stored: Iterable[R]) -> tuple[set[R], set[R]]:
@@ -239,6 +297,13 @@ def unmatched(expected: Iterable[R], stored: Iterable[R]) -> tuple[set[R], set[R
             elif row is not None:
                 mine.add(row)
     return missing, strange
+
+
+def _untagged(row: BeliefRow, fact: FactState) -> BeliefRow:
+    """Return *row* of a fact without what must not stay of content that went."""
+    if fact.redacted or row.version in fact.thinned:
+        return replace(row, content_tag=None)
+    return row if row.content_tag is not None else replace(row, content_tag=LOST)
 
 
 def _key(row: BeliefRow) -> tuple[str, Instant, Instant]:

@@ -8,7 +8,7 @@ engine has flushed. Whoever is killed between any two does the step again.
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypedDict
 
 from eventsourcing.persistence import IntegrityError, Tracking
 
@@ -57,6 +57,14 @@ class Makers:
 
     embedder: Embedder | None
     lexicon: Lexicon
+
+
+class Identity(TypedDict):
+    """What makes one generation another."""
+
+    model: str
+    dimensions: int
+    lexicon: str
 
 
 class CatchUp:
@@ -120,7 +128,7 @@ class CatchUp:
         vectors = self._embed(batch.statements)
         self._forget(batch)
         self._apply(batch.touched, batch.prefix, batch.statements, vectors)
-        if batch.erased or batch.redacted:
+        if batch.is_less:
             self.facts.scrub()
         self.facts.flush()
         self._move(batch)
@@ -178,7 +186,10 @@ class CatchUp:
     ) -> None:
         """Hold what is believed of the *touched* facts at the end of *prefix*."""
         rows = self._sources.timeline.of_facts(list(touched))
-        standing = [row for row in rows if prefix.recorded_at in row.recorded]
+        # What has no digest is not to be read any more, whether its key is gone yet or not.
+        standing = [
+            row for row in rows if prefix.recorded_at in row.recorded and row.content_tag
+        ]
         said = {each.said: each for each in statements}
         before = list(self._said_before(standing, said))
         if before and self._embedding is not None:
@@ -268,6 +279,16 @@ class CatchUp:
 def checkpoint_name(generation: Generation) -> str:
     """Return the name under which a generation keeps how far it is."""
     return f"current/{generation.number}"
+
+
+def identity(makers: Makers) -> Identity:
+    """Return what a generation made by *makers* is known by."""
+    embedder = makers.embedder
+    return {
+        "model": embedder.name if embedder else "",
+        "dimensions": embedder.dimensions if embedder else 0,
+        "lexicon": makers.lexicon.name,
+    }
 
 
 def _nobody(_position: int) -> None:

@@ -7,7 +7,7 @@ the key of its session's turns, so there is one copy of them, and erasure reache
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Final, Protocol
 
 from muniment.domain.receipt import ReceiptLeft
 from muniment.domain.session import Role, SessionEnded, SessionStarted, TurnAdded, said_at
@@ -201,7 +201,7 @@ def fresh_rows(
     sessions: dict[str, SessionRow] = {}
     for stamped in events:
         sealed = stamped.sealed
-        if sealed.topic not in _TOPICS or sealed.subject_ref in erased:
+        if sealed.topic not in TOPICS or sealed.subject_ref in erased:
             continue
         event = _unopened(stamped)
         if isinstance(event.event, SessionEnded):
@@ -232,9 +232,10 @@ def order(row: TurnRow | ReceiptRow | UseRow) -> tuple[int, bool, str]:
 
 NO_END = Period(Instant(-(2**63)), FOREVER)
 
-_TOPICS = frozenset(
+TOPICS: Final = frozenset(
     codec.topic_of(kind) for kind in (SessionStarted, SessionEnded, TurnAdded, ReceiptLeft)
 )
+"""The topics of the events that rows come from."""
 
 
 def _receipt(event: RecordedEvent, left: ReceiptLeft) -> ReceiptRow:

@@ -7,21 +7,23 @@ from typing import cast
 import sqlalchemy as sa
 from msgspec.structs import replace
 
+from muniment.domain.thinning import Runs, is_among
 from muniment.domain.time import FOREVER, AsOf, Instant, Period
 from muniment.ledger.codec import ERASED
 from muniment.ledger.mapper import SealingMapper
 from muniment.ledger.memory_recorder import MemoryRecorder
 from muniment.ledger.recorder import Append
-from muniment.ledger.records import FACT, RecordedEvent
+from muniment.ledger.records import FACT, RecordedEvent, StampedEvent
 from muniment.ledger.transaction import FactChange
 from muniment.projections.beliefs import (
     BeliefQuery,
     BeliefRow,
     Believed,
     Closing,
-    redacts,
+    differences,
     rows_after,
     rows_of,
+    unreadable_after,
 )
 
 
@@ -55,8 +57,7 @@ class MemoryTimeline:
             for closing in closed:
                 _close(rows, closing)
             rows.update((_key(row), row) for row in opened)
-            if redacts(change):
-                _blank(rows, change.fact_id)
+            _blank(rows, change.fact_id, unreadable_after(change))
         self._rows = rows
 
     def of_subject(self, query: BeliefQuery) -> Sequence[Believed]:
@@ -105,6 +106,14 @@ class MemoryTimeline:
         held = (row for row in self._rows.values() if row.recorded.end == FOREVER)
         return {row.position for row in held if first <= row.position <= last}
 
+    def resting(self, at: Instant, *, after: str) -> Sequence[StampedEvent]:
+        held = [e for e in self._rows.values() if e.recorded.start <= at < e.recorded.end]
+        subject_ref = min(
+            (e.subject_ref for e in held if e.subject_ref > after), default=""
+        )
+        mine = sorted({e.position for e in held if e.subject_ref == subject_ref})
+        return [self._recorder.read(after=each - 1, limit=1)[0] for each in mine]
+
     def rows(self) -> Iterator[BeliefRow]:
         return iter([self._rows[key] for key in sorted(self._rows)])
 
@@ -133,6 +142,9 @@ class MemoryTimeline:
         }
         for stream in sorted(each for each in streams if each.startswith(FACT)):
             yield rows_of(self._opened(stream))
+
+    def is_level(self) -> bool:
+        return not list(differences(self.fresh_rows(), self.rows()))
 
     def rebuild(self) -> int:
         with self._recorder.appending():
@@ -165,9 +177,9 @@ def _close(rows: _Rows, closing: Closing) -> None:
             )
 
 
-def _blank(rows: _Rows, fact_id: str) -> None:
-    for key, row in rows.items():
-        if row.fact_id == fact_id:
+def _blank(rows: _Rows, fact_id: str, runs: Runs) -> None:
+    for key, row in rows.items() if runs else ():
+        if row.fact_id == fact_id and is_among(row.version, runs):
             rows[key] = replace(row, content_tag=None)
 
 

@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from threading import RLock
 
+from muniment.domain.thinning import Runs, is_among
+from muniment.ledger.records import FACT
 from muniment.ledger.vault import Subject, Vault
 from muniment.projections.ports import Pending, Said, Vector, VersionVector
 
@@ -79,6 +81,15 @@ class MemoryVersionVectors:
                 or (fact_ids is not None and row.fact_id not in fact_ids)
             }
 
+    def thin(self, subject: Subject, fact_id: str, versions: Runs) -> None:
+        with self._lock:
+            self._rows = {
+                key: row
+                for key, row in self._rows.items()
+                if (row.subject.ref, row.fact_id) != (subject.ref, fact_id)
+                or not is_among(row.version, versions)
+            }
+
     def forget_model(self, model: str) -> None:
         with self._lock:
             self._rows = {key: row for key, row in self._rows.items() if key[0] != model}
@@ -96,7 +107,10 @@ class MemoryVersionVectors:
             self._attempts[key] += 1
 
     def _has_key(self, row: VersionVector) -> bool:
-        return row.key_id in self._vault.keys(row.subject, [row.key_id])
+        if row.key_id in self._vault.keys(row.subject, [row.key_id]):
+            return True
+        said = FACT + row.fact_id, row.version, row.key_id
+        return bool(self._vault.payload_keys(row.subject, [said]))
 
     def _all(self) -> list[tuple[str, VersionVector]]:
         with self._lock:

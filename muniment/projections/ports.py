@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from muniment.domain.events import Status, Traits
+from muniment.domain.thinning import Runs
 from muniment.domain.time import Instant, Period
 from muniment.ledger.vault import Subject
 
@@ -73,20 +74,6 @@ class Embedder(Protocol):
 
         Raises:
             EmbedderUnavailableError: If it cannot.
-        """
-
-
-class UseCounts(Protocol):
-    """How often facts were of use. Safe to use from many threads."""
-
-    def uses(
-        self, subject_ref: str, fact_ids: Sequence[str], *, position: int
-    ) -> Mapping[str, int]:
-        """
-        Return how often each of *fact_ids* was of use up to *position*.
-
-        The answer for a position is the same for ever after. One that never was of use may
-        be left out.
         """
 
 
@@ -352,6 +339,9 @@ class VersionVectors(Protocol):
 
     def forget(self, subject_ref: str, fact_ids: Sequence[str] | None = None) -> None:
         """Keep nothing of these facts of a subject, or of all of them, of any model."""
+
+    def thin(self, subject: Subject, fact_id: str, versions: Runs) -> None:
+        """Keep nothing of *versions*, the others by their own keys; may be repeated."""
 
     def forget_model(self, model: str) -> None:
         """Keep nothing of one model; a search as of its time is less exact then."""

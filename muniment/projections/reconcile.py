@@ -93,7 +93,7 @@ def _expected(sources: Sources, catch_up: CatchUp) -> dict[str, BeliefRow]:
     return {
         point_id(sources.ledger.name, row.fact_id, row.valid.start): row
         for row in sources.timeline.rows()
-        if prefix.recorded_at in row.recorded and readable.has(row)
+        if prefix.recorded_at in row.recorded and row.content_tag and readable.has(row)
     }
 
 

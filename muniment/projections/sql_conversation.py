@@ -16,12 +16,12 @@ from muniment.ledger.codec import ERASED
 from muniment.ledger.database import scrub
 from muniment.ledger.prepared import Prepared, Row
 from muniment.ledger.recorder import Append
-from muniment.ledger.records import RecordedEvent, StampedEvent
-from muniment.ledger.sql_append import stamped
+from muniment.ledger.records import RecordedEvent, StampedEvent, stamped
 from muniment.ledger.sql_recorder import SqlRecorder
 from muniment.ledger.statements import EVENT_COLUMNS
 from muniment.projections import conversation_tables as tables
 from muniment.projections.conversation import (
+    TOPICS,
     AccountRow,
     ReceiptRow,
     SaidTurn,
@@ -37,6 +37,7 @@ from muniment.projections.conversation import (
 
 _PAGE = 5_000
 _NO_LIMIT = 2**31 - 1
+_BEFORE_ALL = -(2**63)
 
 R = TypeVar("R")
 
@@ -182,9 +183,10 @@ class SqlConversation:
         return [(row[0], row[1]) for row in rows]
 
     def _events(self) -> Iterator[StampedEvent]:
-        after = 0
-        while page := self._recorder.read(after=after, limit=_PAGE):
-            yield from page
+        """Yield the events that rows come from."""
+        after = _BEFORE_ALL
+        while page := self._rows(_TALK, stamped, after=after, most=_PAGE):
+            yield from self._recorder.whole(page)
             after = page[-1].position
 
     def _insert(self, connection: sa.Connection, rows: Sequence[AccountRow]) -> None:
@@ -365,6 +367,19 @@ _ERASED = Prepared(
     sa.select(_e.subject_ref).where(
         _e.ledger == _text("ledger"), _e.topic == sa.literal_column(f"'{ERASED}'")
     )
+)
+
+
+# Most events are of facts: they are not even fetched.
+_TALK = Prepared(
+    sa.select(*EVENT_COLUMNS)
+    .where(
+        _e.ledger == _text("ledger"),
+        _e.position > _int("after"),
+        _e.topic.in_([sa.literal_column(f"'{each}'") for each in sorted(TOPICS)]),
+    )
+    .order_by(_e.position)
+    .limit(_int("most"))
 )
 
 

@@ -11,28 +11,28 @@ from muniment.domain.time import FOREVER, AsOf, Instant
 from muniment.errors import ProjectionError
 from muniment.ledger import tables as ledger_tables
 from muniment.ledger.bulk import insert_rows
-from muniment.ledger.codec import ERASED
 from muniment.ledger.database import scrub
 from muniment.ledger.mapper import SealingMapper
 from muniment.ledger.prepared import Prepared, Row
 from muniment.ledger.recorder import Append
-from muniment.ledger.records import FACT, StampedEvent
-from muniment.ledger.sql_append import stamped
+from muniment.ledger.records import StampedEvent, stamped
 from muniment.ledger.sql_recorder import SqlRecorder
 from muniment.ledger.statements import EVENT_COLUMNS
 from muniment.ledger.transaction import FactChange
 from muniment.projections import tables
+from muniment.projections.agreement import agree, rows_expected
 from muniment.projections.beliefs import (
     BeliefQuery,
     BeliefRow,
     Believed,
     Closing,
-    redacts,
     rows_after,
     rows_of,
+    unreadable_after,
 )
-from muniment.projections.needs import needed
+from muniment.projections.needs import needed, resting
 from muniment.projections.rectangles import ROW_COLUMNS, row_of, values_of
+from muniment.projections.sql_pages import fact_events, stored_rows
 
 
 _PAGE = 5_000
@@ -60,10 +60,11 @@ class SqlTimeline:
             closed, begun = rows_after(change)
             _close(append.connection, self._ledger, closed, change.added[0].position)
             opened.extend(values_of(self._ledger, row) for row in begun)
-            if redacts(change):
-                _BLANK.run(
-                    append.connection, this_ledger=self._ledger, this_fact=change.fact_id
-                )
+            key = {"this_ledger": self._ledger, "this_fact": change.fact_id}
+            runs = unreadable_after(change)
+            _BLANK.run_many(
+                append.connection, [{**key, "first": one, "last": two} for one, two in runs]
+            )
         insert_rows(append.connection, tables.belief, opened)
 
     def of_subject(self, query: BeliefQuery) -> Sequence[Believed]:
@@ -155,9 +156,13 @@ class SqlTimeline:
         assert connection is not None, "asked within a transaction"
         return needed(connection, self._ledger, first=first, last=last)
 
+    def resting(self, at: Instant, *, after: str) -> Sequence[StampedEvent]:
+        with self._recorder.reading() as connection:
+            return resting(connection, self._ledger, at=at, after=after)
+
     def rows(self) -> Iterator[BeliefRow]:
         with self._recorder.reading() as connection:
-            for row in _ALL_ROWS.run(connection, ledger=self._ledger):
+            for row in stored_rows(connection, self._ledger):
                 try:
                     read = row_of(row)
                 except (AssertionError, TypeError, ValueError) as error:
@@ -202,16 +207,19 @@ class SqlTimeline:
         with self._recorder.reading() as connection:
             yield from self._fresh_rows(connection)
 
+    def is_level(self) -> bool:
+        with self._recorder.reading() as connection:
+            events = (
+                row for page in fact_events(connection, self._recorder) for row in page
+            )
+            expected = rows_expected(self._mapper, events)
+            return agree(expected, stored_rows(connection, self._ledger))
+
     def _fresh_rows(self, connection: sa.Connection) -> Iterator[list[BeliefRow]]:
-        erased = {row[0] for row in _ERASED.rows(connection, ledger=self._ledger)}
         events = (
             event
-            for page in _pages(connection, self._ledger)
-            for event in self._mapper.opened_of_all(
-                self._recorder.whole(
-                    [each for each in page if each.sealed.subject_ref not in erased]
-                )
-            )
+            for page in fact_events(connection, self._recorder)
+            for event in self._mapper.opened_of_all(stamped(row) for row in page)
         )
         for _, stream in groupby(events, key=lambda each: each.stream):
             yield rows_of(list(stream))
@@ -223,23 +231,6 @@ class SqlTimeline:
             Believed(row=row_of(each[:16]), said=event)
             for each, event in zip(rows, said, strict=True)
         ]
-
-
-def _pages(connection: sa.Connection, ledger: str) -> Iterator[Sequence[StampedEvent]]:
-    """Yield the events of all facts of a ledger, fact by fact, in pages."""
-    after: tuple[str, int] = (FACT, 0)
-    while True:
-        page = [
-            stamped(row)
-            for row in _STREAMS.rows(
-                connection, ledger=ledger, stream=after[0], version=after[1], most=_PAGE
-            )
-        ]
-        yield page
-        if len(page) < _PAGE:
-            return
-        last = page[-1].sealed
-        after = (str(last.originator_id), last.originator_version)
 
 
 def _close(
@@ -337,15 +328,14 @@ _REPEATS_OF_SOME = Prepared(
         )
     )
 )
-_ALL_ROWS = Prepared(
-    sa.select(*ROW_COLUMNS)
-    .where(_c.ledger == _text("ledger"))
-    .order_by(_c.fact_id, _c.recorded_from_us, _c.valid_from_us)
-)
 _DELETE_ALL = Prepared(sa.delete(tables.belief).where(_c.ledger == _text("ledger")))
 _BLANK = Prepared(
     sa.update(tables.belief)
-    .where(_c.ledger == _text("this_ledger"), _c.fact_id == _text("this_fact"))
+    .where(
+        _c.ledger == _text("this_ledger"),
+        _c.fact_id == _text("this_fact"),
+        _c.version.between(_int("first"), _int("last")),
+    )
     .values(content_tag=sa.null())
 )
 _PURGE = Prepared(
@@ -358,11 +348,6 @@ _COUNT = Prepared(
     .select_from(tables.belief)
     .where(_c.ledger == _text("ledger"), _c.subject_ref == _text("subject_ref"))
 )
-_ERASED = Prepared(
-    sa.select(_e.subject_ref).where(
-        _e.ledger == _text("ledger"), _e.topic == sa.literal_column(f"'{ERASED}'")
-    )
-)
 _CLOSE = Prepared(
     sa.update(tables.belief)
     .where(
@@ -372,14 +357,4 @@ _CLOSE = Prepared(
         _c.recorded_to_us == sa.literal_column(str(FOREVER)),
     )
     .values(recorded_to_us=_int("recorded_to_us"))
-)
-_STREAMS = Prepared(
-    sa.select(*EVENT_COLUMNS)
-    .where(
-        _e.ledger == _text("ledger"),
-        sa.tuple_(_e.stream, _e.version) > sa.tuple_(_text("stream"), _int("version")),
-        _e.stream < sa.literal_column(f"'{FACT}~'"),
-    )
-    .order_by(_e.stream, _e.version)
-    .limit(_int("most"))
 )

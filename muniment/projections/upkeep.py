@@ -9,9 +9,9 @@ engine, writes go on, searches go to the version vectors, and it tries again by 
 import atexit
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from typing import Final, TypedDict
+from typing import Final
 
 from eventsourcing.persistence import IntegrityError, Tracking
 
@@ -22,8 +22,15 @@ from muniment.errors import (
     StoreClosedError,
     Unavailable,
 )
+from muniment.ledger.records import FACT
 from muniment.projections import reconcile
-from muniment.projections.catch_up import CatchUp, Makers, Sources, checkpoint_name
+from muniment.projections.catch_up import (
+    CatchUp,
+    Makers,
+    Sources,
+    checkpoint_name,
+    identity,
+)
 from muniment.projections.ports import CurrentFacts, Engine, Generation, Generations
 from muniment.projections.progress import Progress, Told
 from muniment.projections.reconcile import Difference
@@ -108,6 +115,15 @@ class Upkeep:
         """Return the position up to which all was applied, by whatever process."""
         active = self._generations.active()
         return 0 if active is None else self._checkpoint(active) or 0
+
+    def has_all(self, subject_refs: Iterable[str], position: int) -> bool:
+        """Whether all up to *position* was applied, as far as it is of facts of theirs."""
+        reached, recorder = self.reached(), self._sources.ledger.recorder
+        return reached >= position or not any(
+            str(event.sealed.originator_id).startswith(FACT)
+            for each in subject_refs
+            for event in recorder.read_subject(each, after=reached, until=position)
+        )
 
     def is_in_use(self) -> bool:
         """Whether there are current facts, or were begun; by whatever process."""
@@ -294,7 +310,7 @@ class Upkeep:
         """Return the generation in use; begin the first, unless another process did."""
         active = self._generations.active()
         if active is None:
-            self._generations.begin(**_identity(self._makers))
+            self._generations.begin(**identity(self._makers))
             active = self._generations.active()
         assert active is not None, "the first one is in use at once"
         return active
@@ -305,7 +321,7 @@ class Upkeep:
             "dimensions": active.dimensions,
             "lexicon": active.lexicon,
         }
-        wanted = _identity(self._makers)
+        wanted = identity(self._makers)
         if made_by != wanted:
             raise ConfigurationError(
                 f"the current facts were made with {made_by}, the settings say {wanted}",
@@ -316,7 +332,7 @@ class Upkeep:
         with self._applying:
             engine = self._taken()
             self._clear_unfinished(engine)
-            begun = self._generations.begin(**_identity(makers))
+            begun = self._generations.begin(**identity(makers))
         try:
             facts = engine.open(begun)
             try:
@@ -381,20 +397,3 @@ class Upkeep:
     def _tell(self) -> None:
         with self._moved:
             self._moved.notify_all()
-
-
-class _Identity(TypedDict):
-    """What makes one generation another."""
-
-    model: str
-    dimensions: int
-    lexicon: str
-
-
-def _identity(makers: Makers) -> _Identity:
-    embedder = makers.embedder
-    return {
-        "model": embedder.name if embedder else "",
-        "dimensions": embedder.dimensions if embedder else 0,
-        "lexicon": makers.lexicon.name,
-    }

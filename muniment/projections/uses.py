@@ -9,7 +9,7 @@ the ledger, so that it is exact as of any moment.
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from threading import Lock
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 import sqlalchemy as sa
 
@@ -25,6 +25,20 @@ from muniment.projections.conversation import Conversation
 
 _SUBJECTS_MAX: Final = 20_000
 _REPEATED: Final = topic_of(FactCorroborated)
+
+
+class UseCounts(Protocol):
+    """How often facts were of use. Safe to use from many threads."""
+
+    def uses(
+        self, subject_ref: str, fact_ids: Sequence[str], *, position: int
+    ) -> Mapping[str, int]:
+        """
+        Return how often each of *fact_ids* was of use up to *position*.
+
+        The answer for a position is the same for ever after. One that never was of use may
+        be left out.
+        """
 
 
 Happened = tuple[int, str, str]
@@ -43,7 +57,7 @@ class _Known(NamedTuple):
 
 class Uses:
     """
-    The `muniment.projections.ports.UseCounts` of a ledger.
+    The `UseCounts` of a ledger.
 
     Args:
         tail: Reads the ledger; what was read before is kept in memory.

@@ -5,10 +5,7 @@ A vector tells what its text is about, so it dies with the key of its stream. It
 to ledger, fact, version and model: one copied into another row does not open.
 """
 
-import json
 import math
-import sys
-from array import array
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeVar
@@ -16,12 +13,15 @@ from typing import TypeVar
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
+from muniment.domain.thinning import Runs
 from muniment.ledger import sealing
 from muniment.ledger.database import scrub, writing
-from muniment.ledger.prepared import Prepared, Row
+from muniment.ledger.prepared import Prepared, Row, among, rows_among
+from muniment.ledger.records import FACT
 from muniment.ledger.sql_recorder import SqlRecorder
 from muniment.ledger.vault import Subject, Vault
 from muniment.projections.ports import Pending, Said, Vector, VersionVector
+from muniment.projections.vector_bytes import as_bytes, from_bytes
 from muniment.projections.vector_tables import version_vector
 
 
@@ -62,7 +62,7 @@ class SqlVersionVectors:
                     rows += _ONE.rows(connection, **key, fact_id=fact_id, version=version)
             else:
                 ids = sorted({fact_id for fact_id, _ in said})
-                rows += _of_facts(connection, key, ids)
+                rows += rows_among(connection, _OF_FACTS, ids, **key)
         wanted = set(said)
         found = [row for row in rows if (row[1], row[2]) in wanted]
         return {
@@ -122,6 +122,16 @@ class SqlVersionVectors:
                 rows = [{**key, "this_fact": each} for each in fact_ids]
                 _FORGET_FACT.run_many(connection, rows)
 
+    def thin(self, subject: Subject, fact_id: str, versions: Runs) -> None:
+        whose = {"this_ledger": self._ledger, "this_subject": subject.ref}
+        key = {**whose, "this_fact": fact_id}
+        with writing(self._recorder.engine, lock_timeout=self._lock_timeout) as connection:
+            runs = [{**key, "first": first, "last": last} for first, last in versions]
+            _FORGET_VERSIONS.run_many(connection, runs)
+            rows = _BY_STREAM.rows(connection, **key)
+            anew = self._sealed_alone(subject, fact_id, rows) if rows else ()
+            _SEALED_ANEW.run_many(connection, list(anew))
+
     def forget_model(self, model: str) -> None:
         with writing(self._recorder.engine, lock_timeout=self._lock_timeout) as connection:
             _FORGET_MODEL.run(connection, this_ledger=self._ledger, this_model=model)
@@ -145,8 +155,16 @@ class SqlVersionVectors:
         self, subject: Subject, model: str, vectors: Sequence[VersionVector]
     ) -> Iterator[dict[str, object]]:
         keys = self._vault.keys(subject, {each.key_id for each in vectors})
+        without = [
+            (FACT + each.fact_id, each.version, each.key_id)
+            for each in vectors
+            if each.key_id not in keys
+        ]
+        own = self._vault.payload_keys(subject, without)
         for each in vectors:
-            key = keys.get(each.key_id)
+            key_id, key = each.key_id, keys.get(each.key_id)
+            if key is None:
+                key_id, key = -key_id, own.get((FACT + each.fact_id, each.version))
             if key is None:
                 continue
             place = place_of(self._ledger, each.fact_id, each.version, model)
@@ -158,7 +176,7 @@ class SqlVersionVectors:
                 "fact_id": each.fact_id,
                 "version": each.version,
                 "position": each.position,
-                "key_id": each.key_id,
+                "key_id": key_id,
                 "text_tag": each.text_tag,
                 "attempts": 1,
                 "dimensions": len(vector) if vector is not None else 0,
@@ -171,21 +189,42 @@ class SqlVersionVectors:
         self, subject: Subject, model: str, rows: Sequence[Row]
     ) -> Iterator[tuple[Row, Vector]]:
         keys = self._vault.keys(subject, {row[3] for row in rows}) if rows else {}
+        alone = [(FACT + row[1], row[2], -row[3]) for row in rows if row[3] < 0]
+        own = self._vault.payload_keys(subject, alone)
         for row in rows:
             _, fact_id, version, key_id, state = row[:5]
-            key = keys.get(key_id)
+            key = keys.get(key_id) if key_id > 0 else own.get((FACT + fact_id, version))
             if key is None:
                 continue
             place = place_of(self._ledger, fact_id, version, model)
             yield row, from_bytes(sealing.unseal(key, bytes(state), place=place))
 
-
-def _of_facts(
-    connection: sa.Connection, key: Mapping[str, str], fact_ids: Sequence[str]
-) -> Sequence[Row]:
-    dialect = connection.dialect.name
-    listed = json.dumps(fact_ids) if dialect == "sqlite" else fact_ids
-    return _OF_FACTS[dialect].rows(connection, **key, fact_ids=listed)
+    def _sealed_alone(
+        self, subject: Subject, fact_id: str, rows: Sequence[Row]
+    ) -> Iterator[dict[str, object]]:
+        """Yield *rows* of one fact as they are sealed by the keys of their payloads."""
+        keys = self._vault.keys(subject, {row[2] for row in rows})
+        said = [(FACT + fact_id, version, key_id) for _, version, key_id, _ in rows]
+        own = self._vault.payload_keys(subject, said)
+        for model, version, key_id, state in rows:
+            key, alone = keys.get(key_id), own.get((FACT + fact_id, version))
+            if alone is None:
+                continue
+            place = place_of(self._ledger, fact_id, version, model)
+            anew = None
+            # In a ledger restored from a backup it is lost, and has to be made again.
+            if key is not None:
+                vector = sealing.unseal(key, bytes(state), place=place)
+                anew = sealing.seal(alone, vector, place=place)
+            yield {
+                "this_ledger": self._ledger,
+                "this_subject": subject.ref,
+                "this_model": model,
+                "this_fact": fact_id,
+                "this_version": version,
+                "key_id": -key_id,
+                "state": anew,
+            }
 
 
 def text_tag(subject: Subject, text: str) -> bytes:
@@ -196,24 +235,6 @@ def text_tag(subject: Subject, text: str) -> bytes:
 def place_of(ledger: str, fact_id: str, version: int, model: str) -> bytes:
     """Return where the vector of one version stands, to which its seal is bound."""
     return f"vector/{ledger}/{fact_id}/{version}/{model}".encode()
-
-
-def as_bytes(vector: Vector) -> bytes:
-    """Return *vector* as float32, little-endian."""
-    packed = vector if isinstance(vector, array) else array("f", vector)
-    if sys.byteorder == "big":
-        packed = array("f", packed)
-        packed.byteswap()
-    return packed.tobytes()
-
-
-def from_bytes(packed: bytes) -> Vector:
-    """Return what `as_bytes` was given, rounded to float32."""
-    vector = array("f")
-    vector.frombytes(packed)
-    if sys.byteorder == "big":
-        vector.byteswap()
-    return vector
 
 
 def is_vector(vector: Vector, dimensions: int) -> bool:
@@ -256,18 +277,7 @@ _ONE = Prepared(
     )
 )
 _THEIRS = sa.select(*_ROW).where(_LEDGER, _SUBJECT, _MODEL, _EMBEDDED)
-_IDS_AS_JSON = sa.func.json_each(sa.bindparam("fact_ids", type_=sa.Text)).table_valued(
-    "value"
-)
-# A list as one parameter: a statement is then compiled once, not once for each length.
-_OF_FACTS = {
-    "sqlite": Prepared(_THEIRS.where(_c.fact_id.in_(sa.select(_IDS_AS_JSON.c.value)))),
-    "postgresql": Prepared(
-        _THEIRS.where(
-            _c.fact_id == sa.any_(sa.bindparam("fact_ids", type_=postgresql.ARRAY(sa.Text)))
-        )
-    ),
-}
+_OF_FACTS = among(_THEIRS, _c.fact_id)
 _LIKE = sa.select(*_ROW).where(
     _LEDGER, _MODEL, _EMBEDDED, _c.text_tag.in_(sa.bindparam("tags", expanding=True))
 )
@@ -321,6 +331,38 @@ _FORGET_FACT = Prepared(
         _THIS_SUBJECT,
         _c.fact_id == sa.bindparam("this_fact", type_=sa.Text),
     )
+)
+_THIS_FACT = _c.fact_id == sa.bindparam("this_fact", type_=sa.Text)
+_FORGET_VERSIONS = Prepared(
+    sa.delete(version_vector).where(
+        _THIS_LEDGER,
+        _THIS_SUBJECT,
+        _THIS_FACT,
+        _c.version.between(
+            sa.bindparam("first", type_=sa.BigInteger),
+            sa.bindparam("last", type_=sa.BigInteger),
+        ),
+    )
+)
+_BY_STREAM = Prepared(
+    sa.select(_c.model, _c.version, _c.key_id, _c.state).where(
+        _THIS_LEDGER,
+        _THIS_SUBJECT,
+        _THIS_FACT,
+        _EMBEDDED,
+        _c.key_id > sa.literal_column("0"),
+    )
+)
+_SEALED_ANEW = Prepared(
+    sa.update(version_vector)
+    .where(
+        _THIS_LEDGER,
+        _THIS_SUBJECT,
+        _THIS_FACT,
+        _c.model == sa.bindparam("this_model", type_=sa.Text),
+        _c.version == sa.bindparam("this_version", type_=sa.BigInteger),
+    )
+    .values(key_id=sa.bindparam("key_id"), state=sa.bindparam("state"))
 )
 _FORGET_MODEL = Prepared(
     sa.delete(version_vector).where(

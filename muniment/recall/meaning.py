@@ -16,7 +16,7 @@ from muniment.projections.ports import (
     Vector,
     VersionVectors,
 )
-from muniment.projections.vectors import as_bytes
+from muniment.projections.vector_bytes import as_bytes
 from muniment.recall.documents import Document, statements
 
 

@@ -6,7 +6,7 @@ the engine of the current facts says which could matter now; each is read from t
 timeline all the same, so nothing it wrongly holds is ever shown.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -30,7 +30,7 @@ class Sought:
 
     Attributes:
         subject_refs: Whose.
-        position: Up to which the engine must have come to be asked.
+        position: Up to which the engine must have their facts to be asked.
         limit: How many facts the answer may have.
         since, until: Bounds of the start of what holds.
     """
@@ -73,7 +73,7 @@ class Kept(Protocol):
 
     def current(self) -> tuple[Generation, CurrentFacts] | None: ...
 
-    def reached(self) -> int: ...
+    def has_all(self, subject_refs: Iterable[str], position: int) -> bool: ...
 
 
 class Asks(Protocol):
@@ -109,9 +109,11 @@ class Preselection:
         generation, facts = current
         try:
             count = sum(facts.count(each) for each in sought.subject_refs)
+            if count <= self._ranked_max:
+                return None
             # Behind, it would miss what was just written; to rank every fact takes less
             # than to wait for it.
-            if count <= self._ranked_max or self._kept.reached() < sought.position:
+            if not self._kept.has_all(sought.subject_refs, sought.position):
                 return None
             return self._found(sought, generation, facts)
         except IndexUnavailableError:

@@ -43,7 +43,8 @@ class Question:
 
     Attributes:
         subjects: Searched together.
-        asked_at: The recorded time that was asked for.
+        known_at: The recorded time up to which all is known; the model of then ranks.
+        expired_at: What expires by then is left out.
         recent: What was said just before, by which the question is widened.
         position: The last one known at that point.
         required: Up to which the current facts must have come to be asked.
@@ -58,7 +59,8 @@ class Question:
     is_current: bool
     subjects: Sequence[Subject]
     as_of: AsOf
-    asked_at: Instant
+    known_at: Instant
+    expired_at: Instant
     filters: Filters
     recent: Sequence[str]
     limit: int

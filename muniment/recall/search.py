@@ -8,7 +8,7 @@ from typing import Final
 from muniment.domain.events import Status
 from muniment.domain.time import BEGINNING, Instant
 from muniment.ledger.vault import Subject
-from muniment.projections.ports import UseCounts
+from muniment.projections.uses import UseCounts
 from muniment.recall import legs, ranking
 from muniment.recall.documents import Document, Documents
 from muniment.recall.meaning import Meaning, Nearness
@@ -105,7 +105,7 @@ class Searcher:
         nearness = self._meaning.nearness(
             asked_with,
             documents,
-            question.asked_at,
+            question.known_at,
             known=chosen.asked if chosen else None,
         )
         scores = self._scores(question, documents, nearness)
@@ -130,7 +130,7 @@ class Searcher:
                 position=question.required,
                 limit=question.limit,
                 valid_at=question.as_of.valid_at,
-                expired_at=question.asked_at,
+                expired_at=question.expired_at,
                 statuses=filters.statuses,
                 categories=filters.categories,
                 attributes=filters.attributes,
@@ -143,7 +143,7 @@ class Searcher:
     def _of(
         self, subject: Subject, question: Question, chosen: Preselected | None
     ) -> list[Document]:
-        as_of, expired_at = question.as_of, question.asked_at
+        as_of, expired_at = question.as_of, question.expired_at
         if chosen is None:
             return self._documents.of(subject, as_of, expired_at=expired_at)
         found = chosen.keyword.keys() | chosen.near

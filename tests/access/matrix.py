@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from muniment import MemoryStore, Principal, Scope
+from muniment.archive.portable import FORMAT
 from muniment.domain.access import Kind, Role
 
 
@@ -101,6 +102,23 @@ class Target:
 Call = Callable[[Target], tuple[tuple[Any, ...], dict[str, Any]]]
 
 
+def empty_export(scope: Scope) -> dict[str, Any]:
+    """Return an export of nothing, which can be imported anywhere."""
+    counts = dict.fromkeys(("facts", "versions", "transactions", "about"), 0)
+    named = ("export_id", "made_at", "software", "ledger", "origin", "subject_ref")
+    return {
+        **dict.fromkeys(named, "none"),
+        "format": FORMAT,
+        "scope": str(scope),
+        "position": 0,
+        "counts": {**counts, "others": {}},
+        "facts": [],
+        "transactions": [],
+        "about": [],
+        "others": {},
+    }
+
+
 def _of_scope(**fields: object) -> Call:
     return lambda target: ((), {**target.whose, **fields})
 
@@ -180,10 +198,13 @@ CALLS: Mapping[str, tuple[str, Call]] = {
     "plan_archive": ("operate", _of_ledger()),
     "archive": ("operate", _of_ledger()),
     "prune": ("operate", _of_ledger()),
+    "query_archive": ("audit", _of_ledger("SELECT count(*) FROM events")),
+    "import_export": ("operate", lambda t: ((empty_export(t.scope),), {})),
     "plan_retention": ("operate", lambda t: (([],), t.whose)),
     "plan_retention of all": ("operate", _of_ledger([])),
     "retain": ("operate", lambda t: (([],), t.whose)),
     "propose_share": ("propose", lambda t: ((t.fact_id,), {"to": Scope.org()})),
+    "list_shared": ("recall", _of_scope()),
     "list_proposals": ("decide", _of_scope()),
     "approve": ("decide", lambda t: ((t.proposal_id,), {})),
     "reject": ("decide", lambda t: ((t.proposal_id,), {})),
@@ -212,6 +233,9 @@ CALLS: Mapping[str, tuple[str, Call]] = {
         "replay",
         lambda t: ((t.evidence,), {**t.whose, "matter": "case 4711"}),
     ),
+    "entrust": ("write", _of_fact(owner="u-9")),
+    "hand_over": ("write", _of_scope(owner="u-9", policy="keep", to="u-8")),
+    "hand_over for good": ("erase", _of_scope(owner="u-9", policy="delete")),
     "remember": ("write", lambda t: (("likes tea 茶",), t.whose)),
     "remember_many": ("write", lambda t: ((["likes jazz", "写 Rust"],), t.whose)),
     "update": ("write", _of_fact(content="likes coffee")),
@@ -252,6 +276,7 @@ def is_of_ledger(name: str) -> bool:
         "review_broken_glass",
         "plan_retention of all",
         "plan_archive",
+        "query_archive",
         "archive",
         "prune",
         "record_config",

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -73,7 +74,8 @@ def test_what_was_looked_at_is_recorded_on_every_backend_and_outlasts_a_reopenin
     "reason", [None, "", "   ", "audit", " \n\t  \u3000 a", "\u200b" * 20, "合规调查", 7]
 )
 def test_a_reason_that_says_nothing_answers_nothing_and_records_nothing(
-    store: MemoryStore, reason: object
+    store: MemoryStore,
+    reason: Any,  # noqa: ANN401 - whatever is sent
 ) -> None:
     store.remember(CANARY, user_id="u-1")
     before = store.verify().events
@@ -267,7 +269,7 @@ def test_who_writes_is_who_asks_whatever_an_argument_says(store: MemoryStore) ->
     fact = acting.remember("likes tea", user_id="u-1", idempotency_key="k")
     for field in ("actor", "issued_by"):
         with pytest.raises(ImpersonationError, match="root"):
-            acting.remember("likes jazz", user_id="u-1", **{field: "root"})
+            acting.remember("likes jazz", user_id="u-1", **forged(field))
     agent = store.acting_as(AGENT)
     by_agent = agent.remember("writes Rust", user_id="u-1", idempotency_key="k")
 
@@ -278,6 +280,10 @@ def test_who_writes_is_who_asks_whatever_an_argument_says(store: MemoryStore) ->
     assert by_agent.source == "agent:a-1"
     hits = store.search("Rust tea", user_id="u-1", source="agent:a-1")
     assert [each.fact_id for each in hits] == [by_agent.fact_id]
+
+
+def forged(field: str) -> dict[str, Any]:
+    return {field: "root"}
 
 
 def test_a_search_of_several_memories_is_a_look_at_each(store: MemoryStore) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,7 +33,7 @@ def test_what_is_restricted_reaches_the_subject_and_no_agent(store: MemoryStore)
     fact = subject.remember(CANARY, user_id="u-1", metadata={"access_level": "restricted"})
     plain = subject.remember("likes tea", user_id="u-1", metadata={"access_level": "open"})
     now = store.get_all(user_id="u-1").recorded_at
-    asked = {"user_id": "u-1", "reason": REASON}
+    asked: dict[str, Any] = {"user_id": "u-1", "reason": REASON}
 
     visible = [
         *agent.get_all(user_id="u-1"),

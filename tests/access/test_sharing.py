@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -175,7 +176,7 @@ def test_an_erasure_of_much_waits_for_another_officer_and_is_done_once(
 ) -> None:
     store.remember_many(["one", "two", "three"], user_id="u-1")
     officer, other = store.acting_as(OFFICER), store.acting_as(OTHER_OFFICER)
-    asked = {"user_id": "u-1", "reason": REASON}
+    asked: dict[str, Any] = {"user_id": "u-1", "reason": REASON}
 
     with pytest.raises(ApprovalRequiredError) as caught:
         officer.erase(**asked)
@@ -226,6 +227,7 @@ def test_rollbacks_and_releases_of_much_wait_and_those_of_little_do_not(
     with pytest.raises(ProposalStateError, match="done, not approved"):
         officer.apply(plan, reason=REASON, approval=approvals["apply"])
 
+    assert done.diff is not None
     assert len(done.diff.removed) == 3
     assert officer.rollback_fact(first.fact_id, to_version=0, reason=REASON).tx_id
 

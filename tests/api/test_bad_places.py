@@ -114,13 +114,13 @@ def test_a_store_that_is_not_to_be_made_is_not_made(tmp_path: Path) -> None:
     assert files(tmp_path) == {"empty": None}
 
 
-def test_a_database_that_is_not_to_be_made_a_store_stays_empty(durable: Backend) -> None:
+def test_a_database_that_is_not_to_be_made_a_store_stays_empty(untouched: Backend) -> None:
     with pytest.raises(StoreNotFoundError):
-        MemoryStore.open(durable.settings(), create=False)
+        MemoryStore.open(untouched.settings(), create=False)
 
-    assert not durable.directory.exists()
-    if durable.kind == POSTGRESQL:
-        with durable.sql() as connection:
+    assert not untouched.directory.exists()
+    if untouched.kind == POSTGRESQL:
+        with untouched.sql() as connection:
             assert sa.inspect(connection).get_table_names() == []
 
 

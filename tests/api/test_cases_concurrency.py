@@ -292,9 +292,9 @@ with MemoryStore.open(settings) as store:
 """
 
 
-def test_processes_that_open_a_new_place_at_once_make_one_store(durable: Backend) -> None:
+def test_processes_that_open_a_new_place_at_once_make_one_store(untouched: Backend) -> None:
     """Containarium #1326: the first appends to an empty table raced."""
-    settings = durable.settings().model_dump_json()
+    settings = untouched.settings().model_dump_json()
     processes = [
         subprocess.Popen(
             [sys.executable, "-c", _OPENED_AT_ONCE, settings, f"by {number}"],
@@ -315,24 +315,24 @@ def test_processes_that_open_a_new_place_at_once_make_one_store(durable: Backend
     ended = [(each.communicate(timeout=60), each.returncode) for each in processes]
 
     assert [(err, code) for (_, err), code in ended] == [("", 0)] * 3
-    with durable.open() as store:
+    with untouched.open() as store:
         contents = sorted(each.content or "" for each in store.get_all(user_id="u"))
         assert contents == [f"by {number}" for number in range(3)]
 
 
-def test_threads_that_open_a_new_place_at_once_make_one_store(durable: Backend) -> None:
+def test_threads_that_open_a_new_place_at_once_make_one_store(untouched: Backend) -> None:
     """Containarium #1326: the first appends to an empty table raced."""
     barrier = threading.Barrier(6)
 
     def open_and_write(number: int) -> Fact:
         barrier.wait(PATIENCE)
-        with durable.open() as store:
+        with untouched.open() as store:
             return store.remember(f"by {number}", user_id="u")
 
     with ThreadPoolExecutor(6) as pool:
         facts = list(pool.map(open_and_write, range(6)))
 
-    with durable.open() as store:
+    with untouched.open() as store:
         assert set(store.get_all(user_id="u")) == set(facts)
         assert sorted(each.position for each in facts) == list(range(1, 7))
         events = store._ledger.recorder.read(limit=100)

@@ -9,7 +9,7 @@ import pytest
 from muniment import MemoryStore
 from muniment.api.recalling import LEXICON
 from muniment.errors import InvalidValueError
-from muniment.recall.preselection import Preselection
+from muniment.recall.preselection import Preselected, Preselection, Sought
 from tests.searching import START, SteppingClock, contents, open_at
 
 
@@ -76,6 +76,30 @@ def test_what_was_just_written_is_found_though_the_engine_is_behind(
     store.remember("green tea", user_id="u")
 
     assert contents(store.search("green", user_id="u"))[0] == "green tea"
+
+
+def test_receipts_and_what_others_write_put_nobody_behind(store: MemoryStore) -> None:
+    store.remember("green tea", user_id="u")
+    store.catch_up()
+    asks = store._recall.searcher._preselection.of
+    found: list[Preselected | None] = []
+
+    def noted(sought: Sought) -> Preselected | None:
+        found.append(asks(sought))
+        return found[-1]
+
+    store._recall.searcher._preselection.of = noted  # type: ignore[method-assign]
+
+    store.search("tea", user_id="u")
+    store._receipts.flush()
+    store.remember("tea of another", user_id="u2")
+    hits = store.search("tea", user_id="u")
+    store.remember("black tea", user_id="u")
+    behind = store.search("tea", user_id="u")
+
+    assert contents(hits) == ["green tea"]
+    assert [each is not None for each in found] == [True, True, False]
+    assert set(contents(behind)) == {"green tea", "black tea"}
 
 
 def test_an_engine_that_is_closed_is_done_without(store: MemoryStore) -> None:

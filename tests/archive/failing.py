@@ -8,7 +8,7 @@ from pathlib import Path
 from muniment.archive.shelf import Disk
 
 
-SEGMENT_EVENTS = 8
+SEGMENT_EVENTS = 12
 
 
 class FailingDisk(Disk):

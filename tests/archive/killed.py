@@ -14,9 +14,8 @@ def main(store_place: str, step: str, until: str) -> None:
     store = MemoryStore.open(store_place)
     disk = FailingDisk(int(step), killed)
     place = Path(store_place) / "archive"
-    archiver = Archiver(
-        store._ledger, Directory(place, disk), segment_events=SEGMENT_EVENTS
-    )
+    shelf, timeline = Directory(place, disk), store._lookup.timeline
+    archiver = Archiver(store._ledger, shelf, timeline, segment_events=SEGMENT_EVENTS)
     archiver.run(Instant(int(until)), progress=silent)
 
 

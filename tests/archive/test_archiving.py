@@ -13,7 +13,7 @@ import pytest
 from muniment import MemoryStore
 from muniment.archive import schema, segment
 from muniment.archive.archiver import Archiver
-from muniment.archive.segment import Stretch
+from muniment.archive.gathering import Stretch
 from muniment.archive.shelf import Directory, shelf_at
 from muniment.errors import (
     ArchiveUnavailableError,
@@ -202,7 +202,8 @@ def test_a_file_has_the_pinned_schema_empty_or_not(rows: int) -> None:
 
 def test_a_segment_ends_when_it_is_full(embedded: Told) -> None:
     ledger = embedded.store._ledger
-    archiver = Archiver(ledger, shelf_at(str(embedded.place)), segment_events=4)
+    shelf, timeline = shelf_at(str(embedded.place)), embedded.store._lookup.timeline
+    archiver = Archiver(ledger, shelf, timeline, segment_events=4)
 
     written = archiver.run(embedded.clock(), progress=lambda _done, _of: None)
 

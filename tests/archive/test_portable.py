@@ -1,7 +1,7 @@
 """An export holds everything about one person, and another store takes it in whole."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +78,7 @@ def test_an_export_counts_all_there_is(story: Told) -> None:
         "versions": 11,
         "transactions": 13,
         "about": 2,
+        "conversation": 0,
         "others": {"looks": 0, "receipts": 0, "turns": 0},
     }
     assert "CANARY bob" not in found.json()
@@ -103,17 +104,6 @@ def test_an_export_says_who_looked_before_a_hold(story: Told, other: MemoryStore
     assert len(later.others["looks"]) == 2
     # What was done to a memory elsewhere is not done to it here.
     assert other.import_export(later).facts == later.counts.facts
-
-
-def test_an_export_knows_no_page(story: Told) -> None:
-    items: list[Any] = [{"content": f"fact {n}"} for n in range(1_050)]
-    story.store.remember_many(items[:1_000], user_id="many")
-    story.store.remember_many(items[1_000:], user_id="many")
-
-    found = story.store.export(user_id="many")
-
-    assert found.document.counts.facts == len(found.document.facts) == 1_050
-    assert found.document.counts.versions == 1_050
 
 
 def test_an_export_that_would_end_short_fails(story: Told) -> None:
@@ -199,7 +189,8 @@ def mutilated(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
     def copy() -> Any:  # noqa: ANN401 - JSON
         return json.loads(json.dumps(document))
 
-    for key in document:
+    # The first exports hid nobody and held no conversations, and did not say so.
+    for key in document.keys() - {"hidden", "conversations"}:
         found = copy()
         del found[key]
         yield found
@@ -250,3 +241,83 @@ def test_exports_of_every_version_are_read(other: MemoryStore) -> None:
         assert other.import_export(file).events == counts.versions + counts.about
 
     assert files
+
+
+def test_a_conversation_moves_with_what_was_drawn_from_it(
+    story: Told, other: MemoryStore
+) -> None:
+    store = story.store
+    session = store.start_session(user_id="ann", agent="agent-1", metadata={"room": "茶"})
+    said = ("我在上海工作", "And I moved to Berlin.", "CANARY thanks")
+    turns = [
+        store.add_turn(
+            session_id=session.session_id,
+            role="user",
+            content=content,
+            uttered_at="2026-01-02T19:17:00+08:00",
+        )
+        for content in said
+    ]
+    fact = store.remember("moved", user_id="ann", source_turns=[turns[-1].turn_id])
+    store.end_session(session.session_id)
+    assert store.summarize_session(session.session_id, every=2, keep=0)
+    exported = store.export(user_id="ann")
+
+    first = other.import_export(exported.json())
+    second = other.import_export(exported.json())
+
+    assert exported.document.counts.conversation == 7
+    assert (second.events, second.known) == (0, first.events)
+    there, here = (
+        [(e.turn_id, e.content, e.uttered_at, e.utc_offset) for e in found]
+        for found in (
+            each.get_turns(session_id=session.session_id) for each in (store, other)
+        )
+    )
+    assert here == there
+    assert [each.content for each in other.get_source_turns(fact.fact_id)] == [said[-1]]
+    again = other.export(user_id="ann").document
+    assert again.counts.conversation == exported.document.counts.conversation
+    assert other.verify()
+    with pytest.raises(MunimentError):
+        other.add_turn(session_id=session.session_id, role="user", content="too late")
+
+
+def untalked(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield exports with a conversation that no store held."""
+    changes: tuple[Callable[[dict[str, Any]], object], ...] = (
+        lambda talk: talk.update(session_id="a person's name"),
+        lambda talk: talk["session"].pop(0),
+        lambda talk: talk["session"][0].update(position=10**6),
+        lambda talk: talk["session"][1].update(position=0),
+        lambda talk: talk.update(turns=talk["summaries"], summaries=talk["turns"]),
+        lambda talk: talk["turns"][0].update(version=2),
+    )
+    for change in changes:
+        found = json.loads(json.dumps(document))
+        (talk,) = found["conversations"]
+        change(talk)
+        kinds = "session", "turns", "summaries"
+        found["counts"]["conversation"] = sum(len(talk[each]) for each in kinds)
+        yield found
+
+
+def test_a_conversation_that_no_store_held_is_refused(
+    story: Told, other: MemoryStore
+) -> None:
+    store = story.store
+    session = store.start_session(user_id="ann")
+    for number in range(2):
+        store.add_turn(session_id=session.session_id, role="user", content=f"说 {number}")
+    store.end_session(session.session_id)
+    document = msgspec.to_builtins(store.export(user_id="ann").document)
+
+    for each in untalked(document):
+        with pytest.raises(MunimentError):
+            other.import_export(each)
+    assert not other.export(user_id="ann").document.conversations
+    counts = {**document["counts"], "facts": 0, "versions": 0}
+    eves = {"scope": "user:eve", "origin": "x", "facts": [], "counts": counts}
+    with pytest.raises(LedgerNotEmptyError):
+        # The session is there, of another user.
+        store.import_export({**document, **eves})

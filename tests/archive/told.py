@@ -5,7 +5,9 @@ from pathlib import Path
 
 from muniment import MemoryStore
 from muniment.api.shapes import document
-from tests.stores import NEW_YEAR, POSTGRESQL, SECOND, SQLITE, Backend, SettableClock
+from muniment.domain.time import Instant
+from muniment.instants import moment
+from tests.stores import POSTGRESQL, SECOND, SQLITE, Backend, SettableClock
 
 
 DAY = 86_400 * SECOND
@@ -55,14 +57,7 @@ class Told:
 
 def instant(at: int) -> str:
     """Return microseconds as RFC 3339."""
-    seconds, rest = divmod(at - NEW_YEAR, SECOND)
-    days, seconds = divmod(seconds, 86_400)
-    hours, seconds = divmod(seconds, 3_600)
-    month = "01" if days < 31 else "02"
-    day = days % 31 + 1
-    return (
-        f"2026-{month}-{day:02}T{hours:02}:{seconds // 60:02}:{seconds % 60:02}.{rest:06}Z"
-    )
+    return f"{moment(Instant(at)):%Y-%m-%dT%H:%M:%S.%fZ}"
 
 
 def told(backend: Backend) -> Told:

@@ -15,7 +15,7 @@ from tests.stores import Backend
 
 
 ROOT = Path(__file__).parents[2]
-SECONDS = 20
+SECONDS = 8
 STOP_SECONDS_MAX = 90
 PROCESSES = ("a", "b")
 

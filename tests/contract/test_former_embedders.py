@@ -6,7 +6,7 @@ from typing import Any
 from muniment import MemoryStore
 from tests import embedding_server
 from tests.embedding_server import EmbeddingServer
-from tests.searching import SteppingClock, contents, open_at
+from tests.searching import SteppingClock, asked_again, contents, open_at
 
 
 def open_with_model(
@@ -44,9 +44,7 @@ def test_a_model_of_before_is_asked_under_its_name_at_the_server_of_now(
         with open_with_model(place, server, "toy-2", clock=clock) as store:
             now = store.search("what to drink", user_id="u")
             asked = len(server.requests)
-            again = store.search(
-                "what to drink", user_id="u", as_of=then.recorded_at, explain=True
-            )
+            again = asked_again(store, "what to drink", then, explain=True)
             models = {each["model"] for each in server.requests[asked:]}
             server.behaviour = embedding_server.forbidden
             without = store.search("tea", user_id="u", as_of=then.recorded_at)

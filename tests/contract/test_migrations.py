@@ -71,11 +71,11 @@ def _index(index: Any) -> str:  # noqa: ANN401
 
 @pytest.mark.parametrize("target", released.TARGETS)
 def test_an_upgrade_from_nothing_gives_the_tables_that_the_code_knows(
-    durable: Backend, target: migrations.Target
+    untouched: Backend, target: migrations.Target
 ) -> None:
-    released.upgrade(durable, target)
+    released.upgrade(untouched, target)
 
-    with released.engine_of(durable, target) as engine, engine.connect() as connection:
+    with released.engine_of(untouched, target) as engine, engine.connect() as connection:
         context = MigrationContext.configure(
             connection,
             opts={
@@ -104,11 +104,11 @@ def test_a_store_is_kept_of_every_revision() -> None:
 
 @pytest.mark.parametrize("revision", released.revisions())
 def test_a_store_of_an_older_revision_answers_as_it_did(
-    durable: Backend, revision: str
+    untouched: Backend, revision: str
 ) -> None:
-    kept = released.restore(durable, revision)
+    kept = released.restore(untouched, revision)
 
-    with durable.open(key=released.KEY) as store:
+    with untouched.open(key=released.KEY) as store:
         asked = [question for question, _ in kept.answers]
         assert released.answers(store, asked) == kept.answers
         assert released.histories(store, kept.histories) == kept.histories
@@ -134,43 +134,43 @@ def _was_restored(kept: released.Released, fact_id: str) -> bool:
 
 @pytest.mark.parametrize("target", released.TARGETS)
 def test_an_upgrade_of_a_store_that_is_new_enough_does_nothing(
-    durable: Backend, target: migrations.Target
+    untouched: Backend, target: migrations.Target
 ) -> None:
-    durable.open().close()
-    with released.engine_of(durable, target) as engine, engine.connect() as connection:
+    untouched.open().close()
+    with released.engine_of(untouched, target) as engine, engine.connect() as connection:
         before = described(connection)
 
-    released.upgrade(durable, target)
+    released.upgrade(untouched, target)
 
-    with released.engine_of(durable, target) as engine, engine.connect() as connection:
+    with released.engine_of(untouched, target) as engine, engine.connect() as connection:
         assert described(connection) == before
 
 
 @pytest.mark.parametrize("target", released.TARGETS)
 def test_a_store_of_a_newer_schema_is_refused_and_left_as_it_is(
-    durable: Backend, target: migrations.Target
+    untouched: Backend, target: migrations.Target
 ) -> None:
-    with durable.open() as store:
+    with untouched.open() as store:
         store.remember("kept", user_id="alice")
     newer = f"{int(migrations.HEAD) + 1:04}"
-    with durable.sql(vault=target == "vault") as connection:
+    with untouched.sql(vault=target == "vault") as connection:
         connection.execute(
             sa.text(f"UPDATE {migrations.VERSION_TABLE} SET version_num = :newer"),
             {"newer": newer},
         )
-    before = everything(durable)
+    before = everything(untouched)
 
     with pytest.raises(NewerSchemaError, match=newer):
-        durable.open()
+        untouched.open()
 
-    assert everything(durable) == before
+    assert everything(untouched) == before
 
 
-def everything(durable: Backend) -> list[tuple[object, ...]]:
+def everything(untouched: Backend) -> list[tuple[object, ...]]:
     """Return every row of ledger and vault."""
     found: list[tuple[object, ...]] = []
     for is_vault in (False, True):
-        with durable.sql(vault=is_vault) as connection:
+        with untouched.sql(vault=is_vault) as connection:
             known = sa.MetaData()
             known.reflect(connection)
             for table in known.sorted_tables:
@@ -180,9 +180,9 @@ def everything(durable: Backend) -> list[tuple[object, ...]]:
 
 
 def test_an_upgrade_that_fails_leaves_the_database_as_it_was(
-    durable: Backend, monkeypatch: pytest.MonkeyPatch
+    untouched: Backend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    durable.directory.mkdir(parents=True, exist_ok=True)
+    untouched.directory.mkdir(parents=True, exist_ok=True)
     run = migrations._run_alembic
 
     def runs_and_fails(*args: Any) -> None:  # noqa: ANN401
@@ -192,12 +192,12 @@ def test_an_upgrade_that_fails_leaves_the_database_as_it_was(
     with monkeypatch.context() as patched:
         patched.setattr(migrations, "_run_alembic", runs_and_fails)
         with pytest.raises(KeyboardInterrupt):
-            released.upgrade(durable, "ledger")
+            released.upgrade(untouched, "ledger")
 
-    with durable.sql() as connection:
+    with untouched.sql() as connection:
         assert sa.inspect(connection).get_table_names() == []
-    released.upgrade(durable, "ledger")
-    with durable.sql() as connection:
+    released.upgrade(untouched, "ledger")
+    with untouched.sql() as connection:
         assert migrations.VERSION_TABLE in sa.inspect(connection).get_table_names()
 
 
@@ -226,11 +226,14 @@ def test_nothing_but_the_migrations_makes_tables() -> None:
     assert making == {"migrations"}
 
 
-def test_every_table_starts_with_its_ledger(durable: Backend) -> None:
+def test_every_table_starts_with_its_ledger(untouched: Backend) -> None:
     # So that a database can be split by it; the vault itself belongs to all of them.
     for target in released.TARGETS:
-        released.upgrade(durable, target)
-        with released.engine_of(durable, target) as engine, engine.connect() as connection:
+        released.upgrade(untouched, target)
+        with (
+            released.engine_of(untouched, target) as engine,
+            engine.connect() as connection,
+        ):
             described_tables = described(connection)
         for name, table in described_tables.items():
             if name == "vault":
@@ -241,13 +244,13 @@ def test_every_table_starts_with_its_ledger(durable: Backend) -> None:
 
 
 def test_streams_are_in_the_order_of_code_points_whatever_the_locale(
-    durable: Backend,
+    untouched: Backend,
 ) -> None:
     """The server of the tests has no other order, so it is the column that is asked."""
-    durable.open().close()
-    with durable.sql() as connection:
+    untouched.open().close()
+    with untouched.sql() as connection:
         columns = sa.inspect(connection).get_columns("ledger_event")
 
     (kind,) = (each["type"] for each in columns if each["name"] == "stream")
     assert isinstance(kind, sa.Text)
-    assert kind.collation == ("C" if durable.kind == POSTGRESQL else None)
+    assert kind.collation == ("C" if untouched.kind == POSTGRESQL else None)

@@ -208,9 +208,9 @@ def test_a_server_that_is_not_there_is_unavailable(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("attempt", range(2))
 def test_processes_that_make_a_store_at_once_make_one(
-    durable: Backend, attempt: int
+    untouched: Backend, attempt: int
 ) -> None:
-    settings = durable.settings().model_dump_json(exclude={"key"})
+    settings = untouched.settings().model_dump_json(exclude={"key"})
     processes = [
         subprocess.Popen(
             [sys.executable, "-c", OPEN_AND_REMEMBER, settings, f"{attempt}-{number}"],
@@ -232,11 +232,11 @@ def test_processes_that_make_a_store_at_once_make_one(
     ended = [process.communicate(timeout=SECONDS_MAX) for process in processes]
 
     assert [stderr.strip().splitlines()[-1:] for _, stderr in ended] == [[]] * PROCESSES
-    with durable.sql(vault=True) as connection:
+    with untouched.sql(vault=True) as connection:
         assert connection.scalar(sa.text("SELECT count(*) FROM vault")) == 1
         assert connection.scalar(sa.text("SELECT count(*) FROM subject_key")) == 1
-    assert [each.name for each in key_file(durable).parent.glob("*key*")] == [KEY_FILE]
-    with durable.open() as store:
+    assert [each.name for each in key_file(untouched).parent.glob("*key*")] == [KEY_FILE]
+    with untouched.open() as store:
         facts = store.get_all(user_id="alice").items
         assert {each.fact_id for each in facts} == {stdout.strip() for stdout, _ in ended}
         assert {each.content for each in facts} == {
@@ -246,7 +246,7 @@ def test_processes_that_make_a_store_at_once_make_one(
 
 @pytest.mark.parametrize("step", ["ledger", "vault"])
 def test_a_store_whose_making_was_interrupted_is_made_the_next_time(
-    durable: Backend, step: str, monkeypatch: pytest.MonkeyPatch
+    untouched: Backend, step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     upgrade = migrations.upgrade
 
@@ -265,7 +265,7 @@ def test_a_store_whose_making_was_interrupted_is_made_the_next_time(
     with monkeypatch.context() as patched:
         patched.setattr(migrations, "upgrade", interrupted_after)
         with pytest.raises(KeyboardInterrupt):
-            durable.open()
+            untouched.open()
 
-    with durable.open() as store:
+    with untouched.open() as store:
         assert store.remember("kept", user_id="alice").content == "kept"

@@ -13,8 +13,9 @@ from muniment.errors import BrokenSealError
 from muniment.ledger.sql_recorder import SqlRecorder
 from muniment.ledger.vault import Subject
 from muniment.projections.ports import Said, Vector, VersionVector, VersionVectors
+from muniment.projections.vector_bytes import as_bytes, from_bytes
 from muniment.projections.vector_tables import version_vector
-from muniment.projections.vectors import as_bytes, from_bytes, is_vector, text_tag
+from muniment.projections.vectors import is_vector, text_tag
 from tests.projecting import Place, erase, place_at, settings_of
 
 

@@ -36,7 +36,7 @@ def die(*_):
     store.add_turn(session_id, role="user", content="said in between")
     os.kill(os.getpid(), 9)
 
-Destructions.replace_keys = die
+Destructions.part_keys = die
 store = MemoryStore.open(Settings.model_validate_json(sys.argv[1]))
 store.redact_turn(sys.argv[2])
 """

@@ -1,5 +1,6 @@
 """What searches keep of a memory goes with it: vectors, points, and what is in memory."""
 
+import re
 import struct
 from collections.abc import Callable
 from pathlib import Path
@@ -8,7 +9,7 @@ import pytest
 
 from muniment import ErasureStatus, MemoryStore, Scope, StoreReport
 from muniment.api.recalling import LEXICON
-from muniment.projections.vectors import as_bytes
+from muniment.projections.vector_bytes import as_bytes
 from muniment.recall import tokens
 from muniment.recall.embedders import HashingEmbedder
 from tests.searching import contents, open_at
@@ -34,11 +35,11 @@ def traces(place: Path) -> list[str]:
     vector = as_bytes(HashingEmbedder().query(CANARY))
     terms = LEXICON.passage(CANARY).indices
     rare = [struct.pack(order, each) for order in ("<I", ">I") for each in terms]
+    telling = re.compile(b"|".join(re.escape(each) for each in (vector, *rare)))
     return sorted(
         file.name
         for file in (place / "current").rglob("*")
-        if file.is_file()
-        and (vector in (held := file.read_bytes()) or any(each in held for each in rare))
+        if file.is_file() and telling.search(file.read_bytes())
     )
 
 

@@ -20,14 +20,26 @@ from tests.forgetting.conftest import Sharing
 from tests.forgetting.eraser import (
     COMMITTED,
     ERASE,
+    LONG_AGO,
     REDACT,
+    THIN,
     TO_REDACT,
     USER,
+    YEARS_LATER,
     deaths,
     forget,
 )
 from tests.forgetting.traces import said, traces
-from tests.stores import DURABLE, POSTGRESQL, SQLITE, Backend, backend_at
+from tests.stores import (
+    DURABLE,
+    NEW_YEAR,
+    POSTGRESQL,
+    SECOND,
+    SQLITE,
+    Backend,
+    SettableClock,
+    backend_at,
+)
 
 
 KILLS = int(os.environ.get("MUNIMENT_KILLS", "6"))
@@ -127,6 +139,36 @@ def test_what_is_killed_at_any_step_is_done_whole_or_not_at_all(
                 if fact.content == TO_REDACT:
                     store.forget(fact.fact_id, mode="redact")
     check_all_or_nothing(lasting, verb, happened=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("death", deaths(THIN))
+def test_a_thinning_killed_at_any_step_is_done_whole_or_not_at_all(
+    lasting: Backend, processes: multiprocessing.context.ForkServerContext, death: str
+) -> None:
+    clock = SettableClock(NEW_YEAR + SECOND)
+    with lasting.open(clock=clock) as store:
+        facts = [store.remember(f"CANARY {n}", user_id=USER).fact_id for n in range(2)]
+        clock.now += SECOND
+        for fact_id in facts:
+            store.update(fact_id, content="stays")
+    clock.now = YEARS_LATER
+
+    assert killed(processes, lasting, THIN, death) == -signal.SIGKILL
+
+    order = deaths(THIN)
+    is_said = order.index(death) >= order.index(COMMITTED)
+    for _ in range(2):
+        with lasting.open(clock=clock) as store:
+            for fact_id in facts:
+                first, second, *rest = store.get_fact_history(fact_id)
+                assert (first.content is None, len(rest)) == (is_said, is_said)
+                assert second.content == "stays"
+            found = store._ledger.vault.thinnings.all()
+            assert [each.step for each in found] == [Step.DONE] * 2 * is_said
+            assert store.verify()
+            assert bool(store.retain([LONG_AGO])) != is_said
+        is_said = True
 
 
 @pytest.mark.slow

@@ -34,16 +34,11 @@ from tests.stores import in_memory_at
 
 
 EXPECTED = expected()
-EMBEDDED = frozenset(
-    {
-        *("reproduce_badcase", "summarize_session", "withdraw_summary"),
-        *("archive", "plan_archive", "prune", "export", "export_evidence"),
-    }
-)
-"""What takes a function of the caller's or writes files where the store is."""
-
-HEAVY = frozenset({"reindex", "rotate_key", "verify", "rebuild"})
+HEAVY = frozenset({"archive", "reindex", "rotate_key", "verify", "rebuild"})
 """What a shared service does once for all; the facade's matrix has them for everybody."""
+
+SAYS_WHY = frozenset({"erase", "export_evidence"})
+"""What has no meaning without a reason: the document requires it."""
 
 LIKE_OTHER = frozenset({"almost", "namesake", "other_agent"})
 """Who differs from a stranger in what the decision looks at, which is not HTTP's."""
@@ -55,7 +50,7 @@ def outcome(client: Client, verb: str, made: Made) -> str:
     args, fields = made
     reasoned = {**fields, "reason": REASON}
     try:
-        _call(client, verb, args, reasoned if verb == "erase" else fields)
+        _call(client, verb, args, reasoned if verb in SAYS_WHY else fields)
     except ReasonRequiredError:
         _call(client, verb, args, reasoned)
         return REASONED
@@ -63,7 +58,7 @@ def outcome(client: Client, verb: str, made: Made) -> str:
         return DENIED
     except NOT_THERE:
         return HIDDEN
-    return REASONED if verb == "erase" else OK
+    return REASONED if verb in SAYS_WHY else OK
 
 
 def _call(client: Client, verb: str, args: Sequence[Any], fields: Any) -> None:  # noqa: ANN401
@@ -118,12 +113,12 @@ def test_every_verb_over_http_does_for_everybody_what_the_table_says(
             on = target(store, scope)
             for name, call, act in cells(place):
                 verb = name.partition(" ")[0]
-                if verb in EMBEDDED or (verb in HEAVY and identity != "administrator"):
+                if verb in HEAVY and identity != "administrator":
                     continue
                 found = outcome(client, verb, call(on))
                 wanted = EXPECTED[identity, place, act]
-                # Over HTTP an erasure always says why, so that it cannot be asked for it.
-                if verb == "erase" and wanted == OK:
+                # Over HTTP these always say why, so that they cannot be asked for it.
+                if verb in SAYS_WHY and wanted == OK:
                     wanted = REASONED
                 if found != wanted:
                     wrong[place, name] = f"{found}, not {wanted}"
@@ -137,6 +132,6 @@ def test_every_verb_over_http_does_for_everybody_what_the_table_says(
 def test_every_verb_of_the_table_has_its_operation_and_its_id() -> None:
     verbs = [each.verb for each in OPERATIONS]
 
-    assert set(verbs) == {*VERBS, "whoami"} - EMBEDDED
+    assert set(verbs) == {*VERBS, "whoami"}
     assert len(verbs) == len(set(verbs))
     assert len({(each.method, each.path) for each in OPERATIONS}) == len(verbs)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from logging.handlers import QueueHandler
 from queue import Queue
+from typing import Any
 
 import httpx
 import pytest
@@ -62,16 +63,20 @@ def test_code_that_runs_embedded_runs_served_with_the_same_answers(
             ["likes tea", {"content": "茶", "core": True}], user_id="u-same"
         )
         now = embedded.get_all(user_id="u-same").recorded_at
-        asked = {"user_id": "u-same", "timestamp": now}
+        asked: dict[str, Any] = {"user_id": "u-same", "timestamp": now}
 
         assert served.get(fact.fact_id) == embedded.get(fact.fact_id)
         history = embedded.get_fact_history(fact.fact_id)
         assert served.get_fact_history(fact.fact_id) == history
         assert served.get_memory_as_of(**asked) == embedded.get_memory_as_of(**asked)
         assert served.blame(user_id="u-same") == embedded.blame(user_id="u-same")
-        span = {"user_id": "u-same", "time_a": fact.recorded_at, "time_b": now}
+        span: dict[str, Any] = {
+            "user_id": "u-same",
+            "time_a": fact.recorded_at,
+            "time_b": now,
+        }
         assert served.diff_memory(**span) == embedded.diff_memory(**span)
-        since = {"user_id": "u-same", "start": fact.recorded_at}
+        since: dict[str, Any] = {"user_id": "u-same", "start": fact.recorded_at}
         assert served.list_modified_facts(**since) == embedded.list_modified_facts(**since)
         found = served.search("rust 茶", scopes=[Scope.user("u-same")], explain=True)
         hits = embedded.search("rust 茶", user_id="u-same", explain=True)
@@ -79,8 +84,11 @@ def test_code_that_runs_embedded_runs_served_with_the_same_answers(
         plan = served.plan_rollback(user_id="u-same", where=Cause(actor="u-same"))
         made = served.apply(plan, reason="all of it was wrong")
         assert made.diff
+        assert made.tx_id is not None
         assert len(made.diff.removed) == 3
-        assert served.undo(made.tx_id).diff.added
+        undone = served.undo(made.tx_id).diff
+        assert undone is not None
+        assert undone.added
         assert served.public_key == store.public_key
         assert served.whoami() == person("u-same")
 
@@ -130,13 +138,15 @@ def test_what_an_officer_does_over_http_is_as_embedded(
         (hold,) = officer.list_holds(user_id="u-held", reason=REASON, matter="案件 100%")
         deferred = officer.erase(user_id="u-held", reason=REASON)
         officer.release_hold("h/1", user_id="u-held", reason=REASON)
-        certificate = officer.erasure_certificate(deferred.subject_ref)
+        certificate = officer.erasure_certificate(str(deferred.subject_ref))
         log = officer.access_log(reason=REASON, limit=1)
         rules = [RetentionRule(category=None, older_than_us=1_000_000)]
         due = officer.plan_retention(rules, user_id="u-held", reason=REASON)
 
     assert (hold.hold_id, hold.matter) == ("h/1", "案件 4711")
     assert str(deferred.status) == "DEFERRED"
+    assert certificate is not None
+    assert certificate.text is not None
     assert str(certificate.status) in ("DONE", "PARTIAL")
     assert certificate.text.startswith(store.origin)
     assert (log.items[0].verb, log.items[0].actor) == ("list_holds", "o-1")
@@ -262,7 +272,7 @@ def test_a_list_comes_in_parts_whose_cursors_belong_to_it(
         seen, cursor = [], None
         while True:
             page = client.get_all(user_id="u-list", limit=3, cursor=cursor)
-            seen += [each.content for each in page]
+            seen += [str(each.content) for each in page]
             cursor = page.next_cursor
             if cursor is None:
                 break
@@ -297,9 +307,9 @@ def test_a_frozen_memory_is_locked_and_says_so(store: MemoryStore, url: str) -> 
 def test_a_client_refuses_what_the_service_has_not(store: MemoryStore, url: str) -> None:
     with client_of(store, url, person("u-1")) as client:
         with pytest.raises(UnknownFieldError):
-            client.get_all(user_id="u-1", limitt=3)
+            client.get_all(user_id="u-1", limitt=3)  # type: ignore[call-arg]
         with pytest.raises(AttributeError):
-            client.close_everything()
+            client.close_everything()  # type: ignore[attr-defined]
         with pytest.raises(NotFound):
             client.get("no/such?fact#%2e%2e")
     nowhere = Client("http://127.0.0.1:9", api_key="mnm_x")

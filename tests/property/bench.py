@@ -227,6 +227,7 @@ class Bench:
 
     def check_rows(self) -> None:
         """Check every rectangle of the timeline, at every recorded time."""
+        assert self.store._lookup.timeline.is_level()
         rows = list(self.store._lookup.timeline.rows())
         times = sorted({each.recorded_at for each in self.model.ledger})
         for row in rows:

@@ -1,6 +1,17 @@
 """What is left of memories that are forgotten, held and restored, as plain lists."""
 
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+
+def year_of(at: int) -> int:
+    """Return the year of a time in microseconds."""
+    return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=at)).year
+
+
+def year(number: int) -> int:
+    """Return when a year begins, in microseconds."""
+    return int(datetime(number, 1, 1, tzinfo=UTC).timestamp()) * 1_000_000
 
 
 @dataclass
@@ -11,14 +22,36 @@ class FactModel:
     Attributes:
         said: What it said from which recorded time on; ``None`` is nothing any more.
         redacted_at: When its content went, if it did.
+        gone: Which of what it said was thinned.
     """
 
     said: list[tuple[int, str | None]]
     redacted_at: int | None = None
+    gone: set[int] = field(default_factory=set)
 
     @property
     def content(self) -> str | None:
         return None if self.redacted_at is not None else self.said[-1][1]
+
+    @property
+    def told(self) -> list[str | None]:
+        """Return what can be read of all that it said."""
+        said = [(n, content) for n, (_, content) in enumerate(self.said)]
+        lost = self.redacted_at is not None
+        return [None if lost or n in self.gone else c for n, c in said if c is not None]
+
+    def going(self, until: int) -> set[int]:
+        """Return what goes when it is thinned: what was not said where a year begins."""
+        ends = [at for at, _ in self.said[1:]]
+        found = set()
+        for number, (start, content) in enumerate(self.said):
+            end = ends[number] if number < len(ends) else None
+            if content is not None and start < until and end is not None and end <= until:
+                years = range(year_of(start), year_of(end) + 1)
+                edges = [edge for y in years for edge in (year(y), year(y) - 1)]
+                if not any(start <= edge < end for edge in edges):
+                    found.add(number)
+        return found - self.gone
 
     def at(self, recorded_at: int) -> tuple[bool, str | None]:
         """Return whether it was believed then, and what can be read of that."""
@@ -40,6 +73,7 @@ class MemoryModel:
         holds: By name what is bound: one fact, or, for ``None``, all of it.
         deferred: Facts to be redacted, in the order that was asked for.
         erasing: Whether it is to be erased once no hold binds it.
+        thinned: Since when and until when it was thinned, if it was.
     """
 
     life: int = 0
@@ -47,6 +81,7 @@ class MemoryModel:
     holds: dict[str, str | None] = field(default_factory=dict)
     deferred: list[str] = field(default_factory=list)
     erasing: bool = False
+    thinned: tuple[int, int] | None = None
 
     def is_held(self, fact_id: str) -> bool:
         return any(bound in (None, fact_id) for bound in self.holds.values())
@@ -61,8 +96,22 @@ class MemoryModel:
             if fact.content is not None and fact_id not in self.deferred
         )
 
-    def at(self, recorded_at: int) -> list[str | None]:
-        """Return what was believed at a recorded time, as far as it can be read."""
+    def thin(self, fact: FactModel, gone: set[int], until: int) -> None:
+        since = min(fact.said[number][0] for number in gone)
+        fact.gone |= gone
+        spans = [(since, until), *([self.thinned] if self.thinned else [])]
+        self.thinned = min(one for one, _ in spans), max(two for _, two in spans)
+
+    def at(self, recorded_at: int) -> list[str | None] | None:
+        """
+        Return what was believed at a recorded time, as far as it can be read.
+
+        ``None`` where that was thinned.
+        """
+        since, until = self.thinned or (0, 0)
+        began = {year(year_of(recorded_at)), year(year_of(recorded_at + 1)) - 1}
+        if since <= recorded_at < until and recorded_at not in began:
+            return None
         found = [fact.at(recorded_at) for fact in self.facts.values()]
         return sorted((content for believed, content in found if believed), key=str)
 
@@ -77,12 +126,28 @@ class ForgettingModel:
         times: Recorded times at which something was written.
         redacted: Facts whose content is gone.
         erased: Users with the number of the life that is gone.
+        thinned: By fact until when it was thinned, and what went then.
     """
 
     users: dict[str, MemoryModel]
     times: list[int] = field(default_factory=list)
     redacted: set[str] = field(default_factory=set)
     erased: set[tuple[str, int]] = field(default_factory=set)
+    thinned: dict[str, list[tuple[int, set[int]]]] = field(default_factory=dict)
+
+    def thin(self, until: int) -> set[str]:
+        """Thin what no hold binds; return the facts of which something went."""
+        found = set()
+        for memory in self.users.values():
+            for fact_id, fact in memory.facts.items():
+                if fact.redacted_at is not None or memory.is_held(fact_id):
+                    continue
+                gone = fact.going(until)
+                if gone:
+                    memory.thin(fact, gone, until)
+                    self.thinned.setdefault(fact_id, []).append((until, gone))
+                    found.add(fact_id)
+        return found
 
     def redact(self, user_id: str, fact_id: str, now: int) -> bool:
         """Redact a fact or defer it; return whether it is deferred."""
@@ -127,7 +192,17 @@ class ForgettingModel:
             for fact_id, fact in memory.facts.items():
                 if fact_id in self.redacted and fact.redacted_at is None:
                     fact.redacted_at = now
-        return ForgettingModel(users, backup.times, self.redacted, self.erased)
+                if fact.redacted_at is None:
+                    self._thin_again(memory, fact_id, fact)
+        return ForgettingModel(
+            users, backup.times, self.redacted, self.erased, self.thinned
+        )
+
+    def _thin_again(self, memory: MemoryModel, fact_id: str, fact: FactModel) -> None:
+        for until, gone in self.thinned.get(fact_id, ()):
+            again = {number for number in gone if number < len(fact.said)} - fact.gone
+            if again:
+                memory.thin(fact, again, until)
 
     def _redact(self, memory: MemoryModel, fact_id: str, now: int) -> None:
         fact = memory.facts[fact_id]

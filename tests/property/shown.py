@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
-from typing import assert_never
 
 from muniment import Fact, FactVersion, Scope
 from muniment.domain.events import (
@@ -15,6 +14,7 @@ from muniment.domain.events import (
     FactRetired,
     FactRevised,
     FactRolledBack,
+    FactThinned,
     RevisionCause,
 )
 from muniment.domain.text import Json
@@ -137,25 +137,19 @@ def by_fact(
 _TIMES = frozenset({"valid_from", "valid_to", "expires_at", "since", "until"})
 
 
+_KINDS: Mapping[type[FactEvent], str] = {
+    FactAsserted: "asserted",
+    FactCorroborated: "corroborated",
+    FactEnded: "ended",
+    FactRetired: "retired",
+    FactRestored: "restored",
+    FactRolledBack: "rolled_back",
+    FactRedacted: "redacted",
+    FactThinned: "thinned",
+}
+
+
 def _kind(event: FactEvent) -> str:
-    match event:
-        case FactAsserted():
-            return "asserted"
-        case FactRevised(cause=RevisionCause.CHANGED):
-            return "revised"
-        case FactRevised():
-            return "corrected"
-        case FactCorroborated():
-            return "corroborated"
-        case FactEnded():
-            return "ended"
-        case FactRetired():
-            return "retired"
-        case FactRestored():
-            return "restored"
-        case FactRolledBack():
-            return "rolled_back"
-        case FactRedacted():
-            return "redacted"
-        case _:
-            assert_never(event)
+    if isinstance(event, FactRevised):
+        return "revised" if event.cause is RevisionCause.CHANGED else "corrected"
+    return _KINDS[type(event)]

@@ -20,17 +20,25 @@ from hypothesis.stateful import (
 
 from muniment import MemoryStore, RetentionRule
 from muniment.api.certificates import ErasureStatus
+from muniment.domain.policy import YEAR_US
 from muniment.domain.time import Instant
-from muniment.errors import ArchiveAheadError, UnknownFactError
+from muniment.errors import ArchiveAheadError, ThinnedError, UnknownFactError
 from muniment.instants import moment
 from tests import machines
 from tests.forgetting.traces import Backup, said, traces, wrapped_keys
-from tests.property.forgotten import FactModel, ForgettingModel, MemoryModel
+from tests.property.forgotten import (
+    FactModel,
+    ForgettingModel,
+    MemoryModel,
+    year,
+    year_of,
+)
 from tests.stores import MEMORY, POSTGRESQL, SECOND, SQLITE, Backend, SettableClock
 
 
 USERS = ("ann", "bob")
 OLD = RetentionRule(older_than_us=20 * SECOND)
+LONG_AGO = RetentionRule(thin_older_than_us=YEAR_US)
 EXAMPLES = {MEMORY: 1 / 6, SQLITE: 1 / 15, POSTGRESQL: 1 / 40}
 """How many of the profile's examples are run at each place."""
 STEPS_MAX = 15
@@ -175,6 +183,20 @@ class ForgettingMachine(RuleBasedStateMachine):
         self.clock.now += SECOND
         self.model.times[-1] = self.clock.now
 
+    @precondition(lambda self: self.facts)
+    @rule(pick=picks, years=st.sampled_from([0, 1, 2]))
+    def thin(self, pick: int, years: int) -> None:
+        # What is said again before the years pass is what there is to be thinned.
+        self.update_or_retire(pick)
+        self.clock.now += years * YEAR_US
+        now = self.tick()
+        due = self.model.thin(year(year_of(now - YEAR_US)))
+        with Destroying(self):
+            receipts = self.store.retain([LONG_AGO])
+        assert {each for receipt in receipts for each in receipt.fact_ids} == due
+        self.clock.now += SECOND
+        self.model.times[-1] = self.clock.now
+
     @precondition(lambda self: self.is_durable)
     @rule(reopen=st.booleans())
     def maintain(self, *, reopen: bool) -> None:
@@ -225,20 +247,27 @@ class ForgettingMachine(RuleBasedStateMachine):
             for fact_id, fact in memory.facts.items():
                 history = self.store.get_fact_history(fact_id)
                 told = [e.content for e in history if e.kind in ("asserted", "revised")]
-                contents = [content for _, content in fact.said if content is not None]
                 is_redacted = fact.redacted_at is not None
-                assert told == ([None] * len(told) if is_redacted else contents)
+                assert told == fact.told
                 assert (history.versions[-1].kind == "redacted") == is_redacted
 
     @invariant()
     def every_memory_was_as_the_model_says(self) -> None:
-        for at in {*self.model.times[-3:], *self.model.times[:1]}:
+        times = self.model.times
+        began = [year(year_of(each)) for each in times[-1:]]
+        for at in {*times[-3:], *times[:1], *times[len(times) // 2 :][:1], *began}:
             for user_id, memory in self.model.users.items():
-                known = self.store.get_memory_as_of(
-                    user_id=user_id, timestamp=moment(Instant(at))
-                )
-                found = sorted((each.content for each in known), key=str)
-                assert found == memory.at(at)
+                assert self.known(user_id, at) == memory.at(at)
+
+    def known(self, user_id: str, at: int) -> list[str | None] | None:
+        """Return what was believed at a recorded time; ``None`` where it was thinned."""
+        try:
+            known = self.store.get_memory_as_of(
+                user_id=user_id, timestamp=moment(Instant(at))
+            )
+        except ThinnedError:
+            return None
+        return sorted((each.content for each in known), key=str)
 
     @invariant()
     def nothing_of_the_erased_is_left(self) -> None:
@@ -248,6 +277,7 @@ class ForgettingMachine(RuleBasedStateMachine):
         if self.is_durable:
             keys = self.destroyed if self.place.kind == SQLITE else ()
             assert traces(self.place, "CANARY", *keys) == []
+        assert self.store._lookup.timeline.is_level()
         assert not self.store.verify().findings
 
 

@@ -10,6 +10,7 @@ from muniment.domain.access_events import (
     AccessRecorded,
     ApiKeyIssued,
     ApiKeyRevoked,
+    FactShared,
     GlassBroken,
     GlassReviewed,
     Inquiry,
@@ -33,6 +34,7 @@ from muniment.domain.events import (
     FactRetired,
     FactRevised,
     FactRolledBack,
+    FactThinned,
     HoldPlaced,
     HoldReleased,
     RedactionDeferred,
@@ -44,6 +46,7 @@ from muniment.domain.events import (
     SubjectErased,
     SubjectFrozen,
     SubjectThawed,
+    SubjectThinned,
     Traits,
     WordsRedactionDeferred,
 )
@@ -167,6 +170,12 @@ EXAMPLES: dict[str, list[Event]] = {
         FactRolledBack(to_version=0),
     ],
     "fact.redacted.v1": [FactRedacted()],
+    "fact.thinned.v1": [
+        FactThinned(until=Instant(1_672_531_200_000_000), versions=((1, 2), (5, 5))),
+    ],
+    "subject.thinned.v1": [
+        SubjectThinned(since=BEGINNING, until=Instant(1_672_531_200_000_000)),
+    ],
     "subject.frozen.v1": [SubjectFrozen()],
     "subject.thawed.v1": [SubjectThawed()],
     "subject.hold_placed.v1": [
@@ -246,6 +255,7 @@ EXAMPLES: dict[str, list[Event]] = {
     "proposal.approved.v1": [ProposalApproved(approver="ab" * 16)],
     "proposal.rejected.v1": [ProposalRejected(note="不是团队的事")],
     "proposal.carried_out.v1": [ProposalCarriedOut()],
+    "share.made.v1": [FactShared(source_ref="0a" * 10, source_fact_id="01m8nqhdc08zyb72")],
     "api_key.revoked.v1": [ApiKeyRevoked(ends_at=APRIL)],
     "subject.request_answered.v1": [RequestAnswered()],
     "session.started.v1": [

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from muniment.api.loading import Loaded
     from muniment.api.replaying import Badcase
     from muniment.api.retaining import Retirement
-    from muniment.archive.archiver import ArchivePlan
-    from muniment.archive.query import Rows
+    from muniment.archive.told import ArchivePlan, Rows
     from muniment.domain.access import Principal
 
 

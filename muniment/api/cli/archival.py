@@ -9,8 +9,7 @@ from muniment.api.cli.answers import ArchiveRun, FromArchive
 from muniment.api.cli.tables import columns, words
 from muniment.api.giving import Evidence
 from muniment.api.importing import Imported
-from muniment.archive.archiver import ArchivePlan
-from muniment.archive.query import Rows
+from muniment.archive.told import ArchivePlan, Rows
 
 
 Archival: TypeAlias = ArchivePlan | ArchiveRun | FromArchive | Rows | Evidence | Imported

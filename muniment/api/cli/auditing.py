@@ -1,7 +1,7 @@
 """Commands that look as somebody, and show who looked; and the keys of callers."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 
 
 _PANEL = "Who asks"
+
+
+class Why(TypedDict):
+    """Why somebody looks, by the names of an acting store."""
+
+    reason: str | None
+    matter: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,10 +82,9 @@ class Asker:
         return store.acting_as(credential.principal, verbs=credential.verbs)
 
     @property
-    def why(self) -> dict[str, str]:
-        """The fields given, by the names of an acting store."""
-        given = {"reason": self.reason, "matter": self.matter}
-        return {name: value for name, value in given.items() if value is not None}
+    def why(self) -> Why:
+        """Why they look."""
+        return {"reason": self.reason, "matter": self.matter}
 
 
 def as_of(

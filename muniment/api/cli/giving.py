@@ -94,6 +94,12 @@ def export(
     matter: Annotated[
         str, typer.Option(metavar="TEXT", help="What it is for.")
     ] = "subject access",
+    hide_others: Annotated[
+        bool,
+        typer.Option(
+            "--hide-others", help="Replace ids of other users and teams by tokens."
+        ),
+    ] = False,
 ) -> None:
     """
     Give out everything about a subject: facts, versions, sources, requests, holds.
@@ -104,7 +110,9 @@ def export(
     from muniment.api.giving import given_out  # noqa: PLC0415 - slow, not for --help
 
     with at.opened() as store:
-        found = store.export(scope=whose.scope, matter=matter, **author.by)
+        found = store.export(
+            scope=whose.scope, matter=matter, hide_others=hide_others, **author.by
+        )
     if html is not None:
         given_out(html, lambda: found.html().encode())
     if out is None:

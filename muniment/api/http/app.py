@@ -14,7 +14,8 @@ from muniment.api.http.callers import Callers
 from muniment.api.http.edges import Edges
 from muniment.api.http.problems import MEDIA_TYPE, SCHEMA, problem, problem_of
 from muniment.api.http.routes import Door, Route
-from muniment.api.operations import OPERATIONS, Operation
+from muniment.api.operation import Operation
+from muniment.api.operations import OPERATIONS
 from muniment.api.wire import envelope_schema
 from muniment.errors import MunimentError, NotAuthenticatedError, RateLimitedError
 
@@ -137,13 +138,21 @@ def _document(app: FastAPI) -> dict[str, Any]:
     return document
 
 
+_FILES: Final[Mapping[str, dict[str, Any]]] = {
+    "application/json": {"type": "object", "description": "An export, by its JSON Schema."},
+    "application/zip": {"type": "string", "format": "binary"},
+}
+
+
 def _responses(operation: Operation, schemas: dict[str, Any]) -> dict[str, Any]:
-    schema = envelope_schema(operation.answer, schemas)
+    schema = _FILES.get(operation.download or "") or envelope_schema(
+        operation.answer, schemas
+    )
     refused = {"schema": {"$ref": "#/components/schemas/Problem"}}
     return {
         str(operation.status): {
             "description": "What was asked for.",
-            "content": {"application/json": {"schema": schema}},
+            "content": {operation.download or "application/json": {"schema": schema}},
         },
         **{
             str(status): {"description": "Refused.", "content": {MEDIA_TYPE: refused}}

@@ -4,6 +4,7 @@ import inspect
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Annotated, Any, Final
 from urllib.parse import unquote
 
@@ -11,8 +12,9 @@ from fastapi import Body, Header, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, create_model
 
 from muniment.api.http.callers import Callers
+from muniment.api.http.downloads import download
 from muniment.api.lookup import Point, latest
-from muniment.api.operations import Operation
+from muniment.api.operation import Operation
 from muniment.api.shapes import shaped
 from muniment.api.wire import enveloped
 from muniment.domain.scope import Scope
@@ -73,6 +75,8 @@ class Route:
         fields, store = self._fields(given), request.state.acting
         if self.operation.verb == "apply":
             fields = _planned_again(store, fields)
+        if self.operation.download is not None:
+            return download(self.operation, store, fields)
         found = getattr(store, self.operation.verb)
         latest.set(None)
         answer = found(**fields) if callable(found) else found
@@ -173,6 +177,8 @@ def _argument(name: str, value: object) -> object:
             return Scope.parse(value)
         case list():
             return [_argument("", each) for each in value]
+        case int() if name == "older_than_us":
+            return timedelta(microseconds=value)
         case _ if hasattr(value, "argument"):
             return value.argument()
         case _:

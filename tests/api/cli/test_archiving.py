@@ -13,8 +13,7 @@ from muniment.api.cli.answers import Answer, ArchiveRun, FromArchive
 from muniment.api.cli.rendering import rendered
 from muniment.api.giving import Evidence
 from muniment.api.importing import Imported
-from muniment.archive.archiver import ArchivePlan
-from muniment.archive.query import Rows
+from muniment.archive.told import ArchivePlan, Rows
 from muniment.archive.verifier import main
 from tests.api.cli.command_line import COMMAND, CommandLine, process
 

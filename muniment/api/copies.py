@@ -1,0 +1,163 @@
+"""
+Copies of facts in memories they were shared with, found by what they are copies of.
+
+Whoever makes the one unreadable has to reach the others: what is erased is gone
+everywhere. Which is a copy of which stays readable, so it is found after every key of
+the first is destroyed.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from muniment.domain import subject as subjects
+from muniment.domain.access_events import FactShared
+from muniment.domain.commands import DeferRedaction, RetireFact
+from muniment.domain.decision import decide
+from muniment.domain.events import RetireCause
+from muniment.errors import SubjectErasedError, SubjectFrozenError, UnknownFactError
+from muniment.ledger.ledger import Ledger
+from muniment.ledger.records import FACT, SHARE, Origin
+from muniment.ledger.transaction import Request, Transaction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Copy:
+    """
+    A copy of a fact.
+
+    Attributes:
+        fact_id: Of the copy.
+        subject_ref: Whose memory it is in.
+        shared: What it is a copy of.
+    """
+
+    fact_id: str
+    subject_ref: str
+    shared: FactShared
+
+
+@dataclass(frozen=True, slots=True)
+class Copies:
+    """The copies that a ledger knows of."""
+
+    ledger: Ledger
+
+    def of_subject(self, subject_ref: str) -> list[Copy]:
+        """Return the copies of what was a subject's, and the copies of those."""
+        return self._reached(lambda each: each.shared.source_ref == subject_ref)
+
+    def of_fact(self, fact_id: str) -> list[Copy]:
+        """Return the copies of a fact, and the copies of those."""
+        return self._reached(lambda each: each.shared.source_fact_id == fact_id)
+
+    def readable(self, copies: Sequence[Copy]) -> list[Copy]:
+        """Return those of *copies* whose content can be read still."""
+        return [each for each in copies if self._is_readable(each)]
+
+    def redact(
+        self, copies: Sequence[Copy], *, by: Callable[[Transaction, str], None]
+    ) -> None:
+        """
+        Make *copies* unreadable; one that a hold binds waits for its release.
+
+        A memory that is frozen, or is being erased, is not written to: until it is thawed
+        its copies are left.
+
+        Args:
+            copies: To be made unreadable.
+            by: Announces the redaction of one fact, and collects it.
+        """
+
+        def work(transaction: Transaction, fact_id: str) -> None:
+            if transaction.fact(fact_id).redacted:
+                return
+            if not transaction.state.holds_on(fact_id):
+                by(transaction, fact_id)
+                return
+            command = DeferRedaction(fact_id=fact_id)
+            transaction.add_to_subject(subjects.decide(command, transaction.state))
+
+        self._each(copies, work, action="redact", why="was made unreadable")
+
+    def set_aside(self, copies: Sequence[Copy]) -> None:
+        """Stop using *copies* of what is kept for a legal hold alone, and to be erased."""
+
+        def work(transaction: Transaction, fact_id: str) -> None:
+            fact, at = transaction.fact(fact_id), transaction.recorded_at
+            command = RetireFact(cause=RetireCause.ASKED, expected_version=None)
+            if not fact.redacted:
+                transaction.add(fact_id, decide(command, fact_id, fact, recorded_at=at))
+
+        self._each(self.readable(copies), work, action="forget", why="is to be unreadable")
+
+    def _each(
+        self,
+        copies: Sequence[Copy],
+        work: Callable[[Transaction, str], None],
+        *,
+        action: str,
+        why: str,
+    ) -> None:
+        for copy in copies:
+            with suppress(SubjectErasedError, SubjectFrozenError, UnknownFactError):
+                self.ledger.transact(
+                    Request(
+                        action=action,
+                        origin=Origin(reason=f"what it is a copy of {why}"),
+                        scope=None,
+                        fact_id=copy.fact_id,
+                        body={},
+                        work=partial(_on, copy.fact_id, work),
+                    )
+                )
+
+    def _is_readable(self, copy: Copy) -> bool:
+        subject = self.ledger.vault.subject(copy.subject_ref)
+        stamped = self.ledger.recorder.read_stream(FACT + copy.fact_id)
+        if subject is None or not stamped:
+            return False
+        return bool(self.ledger.vault.keys(subject, [stamped[0].sealed.key_id]))
+
+    def _reached(self, is_direct: Callable[[Copy], bool]) -> list[Copy]:
+        known = list(self._all())
+        found = {each.fact_id: each for each in known if is_direct(each)}
+        while True:
+            further = [
+                each
+                for each in known
+                if each.fact_id not in found and each.shared.source_fact_id in found
+            ]
+            if not further:
+                return list(found.values())
+            found.update((each.fact_id, each) for each in further)
+
+    def _all(self) -> Iterator[Copy]:
+        before = None
+        while True:
+            stamped = self.ledger.recorder.read_prefix(
+                SHARE, before=before, subject_ref=None, limit=_AT_ONCE
+            )
+            for each in self.ledger.mapper.opened(stamped, None):
+                assert isinstance(each.event, FactShared), (
+                    "its stream holds this kind alone"
+                )
+                yield Copy(
+                    fact_id=each.stream.removeprefix(SHARE),
+                    subject_ref=each.subject_ref,
+                    shared=each.event,
+                )
+            if len(stamped) < _AT_ONCE:
+                return
+            before = str(stamped[-1].sealed.originator_id)
+
+
+def _on(
+    fact_id: str, work: Callable[[Transaction, str], None], transaction: Transaction
+) -> None:
+    work(transaction, fact_id)
+
+
+_AT_ONCE: Final = 1_000

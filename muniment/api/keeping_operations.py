@@ -1,0 +1,85 @@
+"""The verbs of keeping a store, as the service offers them; part of one table."""
+
+from typing import Any, Final, Literal
+
+from muniment.api.answers import Receipt
+from muniment.api.custody import Verification
+from muniment.api.importing import Imported
+from muniment.api.operation import OF, ask, read, write
+from muniment.api.request_fields import LONG_AGO, PointBody, RuleBody, Text, Time
+from muniment.api.retaining import Retirement
+from muniment.archive.told import Archived, ArchivePlan, Rows
+from muniment.ledger.attesting import InclusionProof
+from muniment.projections.progress import Progress
+from muniment.projections.reconcile import Difference
+
+
+KEEPING: Final = (
+    ask(
+        "plan_retention",
+        "/retention/plan",
+        tuple[Retirement, ...],
+        needed={"rules": list[RuleBody]},
+        taken=OF,
+    ),
+    write(
+        "retain",
+        "/retention",
+        tuple[Receipt, ...],
+        needed={"rules": list[RuleBody]},
+        taken=OF,
+    ),
+    read("public_key", "/proofs/public-key", bytes),
+    read("origin", "/proofs/origin", str),
+    read("tree_head", "/proofs/tree-head", str),
+    read("prove", "/proofs/inclusion/{position}", InclusionProof, numbers=("position",)),
+    read("prove_consistency", "/proofs/consistency/{size}", str, numbers=("size",)),
+    ask("verify", "/verification", Verification, taken={"published": list[Text]}),
+    read("index_progress", "/index", Progress),
+    ask("catch_up", "/index/catch-up", Progress),
+    ask("reconcile", "/index/reconcile", tuple[Difference, ...], taken={"mend": bool}),
+    ask(
+        "reindex",
+        "/index/reindex",
+        Progress,
+        taken={"embedder": Literal["local", "openai", "hashing", "none"]},
+    ),
+    ask("rebuild", "/maintenance/rebuild", int),
+    ask("rotate_key", "/maintenance/rotate-key", int),
+    ask("plan_archive", "/archive/plan", ArchivePlan, taken=LONG_AGO),
+    ask("archive", "/archive", Archived, taken=LONG_AGO),
+    ask("prune", "/archive/prune", int),
+    ask("query_archive", "/archive/query", Rows, needed={"sql": Text}),
+    write(
+        "export",
+        "/exports",
+        bytes,
+        needed=OF,
+        taken={"matter": Text, "third_parties": list[Text], "hide_others": bool},
+        keyed=False,
+        status=201,
+        download="application/json",
+    ),
+    write(
+        "export_evidence",
+        "/evidence",
+        bytes,
+        needed={**OF, "matter": Text, "reason": Text},
+        taken={
+            "start": Time,
+            "end": Time,
+            "points": list[Time | PointBody],
+            "third_parties": list[Text],
+        },
+        keyed=False,
+        status=201,
+        download="application/zip",
+    ),
+    ask(
+        "import_export",
+        "/imports",
+        Imported,
+        needed={"document": dict[str, Any]},
+    ),
+)
+"""What those who run a store do with all of it."""

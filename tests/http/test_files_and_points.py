@@ -1,0 +1,178 @@
+"""What leaves as a file, what comes back as one, and where each answer was read."""
+
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from muniment import MemoryStore, Principal, Scope, Settings
+from muniment.api.operations import OPERATIONS
+from muniment.api.publishing import verifier_key
+from muniment.archive.evidence_check import check
+from muniment.domain.acts import VERBS, Act
+from muniment.errors import (
+    InvalidValueError,
+    LedgerNotEmptyError,
+    OutOfReachError,
+    ReasonRequiredError,
+)
+from tests.access.matrix import IDENTITIES, REASON
+from tests.served import client_of, key_of, served
+
+
+OFFICER, ADMINISTRATOR = IDENTITIES["officer"], IDENTITIES["administrator"]
+
+
+def person(name: str) -> Principal:
+    return Principal(id=name)
+
+
+def test_an_export_and_evidence_are_downloaded_whole_and_on_record_first(
+    store: MemoryStore, url: str, tmp_path: Path
+) -> None:
+    store.remember_many([f"喝茶 {n}" for n in range(300)], user_id="u-file")
+    store.remember("Wu likes jazz", user_id="u-file", category="taste")
+    file = tmp_path / "evidence.zip"
+
+    with client_of(store, url, OFFICER) as officer:
+        export = officer.export(user_id="u-file", matter="request 7", reason=REASON)
+        given = officer.export_evidence(
+            file,
+            user_id="u-file",
+            matter="case 7",
+            reason=REASON,
+            points=[store.get_all(user_id="u-file").recorded_at],
+            third_parties=["Wu"],
+        )
+        with pytest.raises(InvalidValueError, match="not taken"):
+            officer.export_evidence(file, user_id="u-file", matter="m", reason=REASON)
+        with pytest.raises(ReasonRequiredError):
+            officer.export(user_id="u-file")
+
+    embedded = store.export(user_id="u-file")
+    assert export.document.facts == embedded.document.facts
+    assert export.document.counts.facts == 301
+    assert given.byte_count == file.stat().st_size
+    key = verifier_key(store.origin, store.public_key)
+    assert check(file.read_bytes(), key=key).proven
+    kinds = [each.kind for each in embedded.document.about]
+    assert kinds == ["disclosed"] * 3
+
+
+def test_what_was_exported_comes_back_by_whoever_runs_the_store_with_a_reason(
+    store: MemoryStore, url: str, tmp_path: Path
+) -> None:
+    store.remember("住在杭州 canary-88", user_id="u-moves")
+    document = store.export(user_id="u-moves").document
+    settings = Settings(
+        database_url=f"sqlite:///{tmp_path}/other/ledger.db", embedder="none", upkeep=False
+    )
+
+    with MemoryStore.open(settings) as other, served(other) as there:
+        with client_of(other, there, ADMINISTRATOR) as administrator:
+            with pytest.raises(ReasonRequiredError):
+                administrator.import_export(document)
+            imported = administrator.import_export(document, reason=REASON)
+            again = administrator.import_export(document, reason=REASON)
+        with client_of(other, there, person("u-moves")) as subject:
+            (fact,) = subject.get_all(user_id="u-moves")
+        stranger = client_of(other, there, person("u-2"))
+        with stranger, pytest.raises(OutOfReachError):
+            stranger.import_export(document)
+        looks = other.access_log(user_id="u-moves")
+
+    assert (imported.events > 0, again.events) == (True, 0)
+    assert fact.content == "住在杭州 canary-88"
+    assert {each.verb for each in looks} == {"import_export"}
+    assert "canary-88" not in str(looks)
+    here = client_of(store, url, ADMINISTRATOR)
+    with here, pytest.raises(LedgerNotEmptyError):
+        here.import_export(document, reason=REASON)
+
+
+def test_the_archive_is_written_and_asked_over_http(store: MemoryStore, url: str) -> None:
+    store.remember("an old thing", user_id="u-archived")
+
+    with client_of(store, url, ADMINISTRATOR) as administrator:
+        plan = administrator.plan_archive()
+        done = administrator.archive()
+        pruned = administrator.prune()
+    with client_of(store, url, OFFICER) as officer:
+        sql = "SELECT count(*) AS n, sum(position) AS s, [1, 2] AS l FROM events"
+        rows = officer.query_archive(sql, reason=REASON)
+        with pytest.raises(InvalidValueError):
+            officer.query_archive("COPY events TO 'x'", reason=REASON)
+        log = officer.access_log(reason=REASON, limit=2)
+
+    assert plan.last_position == done.last_position
+    assert done.segments == 1
+    assert pruned >= 0
+    assert rows.columns == ("n", "s", "l")
+    assert rows.rows[0][0] == done.last_position
+    assert "query_archive" in {each.verb for each in log}
+
+
+def test_a_wrong_answer_is_reproduced_by_an_agent_on_this_side(
+    store: MemoryStore, url: str
+) -> None:
+    with client_of(store, url, person("u-case")) as client:
+        session = client.start_session(user_id="u-case")
+        for number in range(8):
+            client.add_turn(session.session_id, role="user", content=f"第 {number} 句: 茶")
+        answer = client.add_turn(session.session_id, role="assistant", content="no idea")
+        client.remember("likes tea", user_id="u-case")
+        made = client.summarize_session(session.session_id, keep=2, force=True)
+        client.withdraw_summary(session.session_id, version=made[0].version)
+        left = client.get_summaries(session.session_id)
+        case = client.reproduce_badcase(
+            user_id="u-case",
+            timestamp=answer.recorded_at,
+            agent=lambda memory, convo, config: f"{len(memory)} {len(convo)} {config}",
+        )
+        embedded = store.reproduce_badcase(user_id="u-case", timestamp=answer.recorded_at)
+
+    assert len(made) == 1
+    assert left == ()
+    assert case.result == f"0 {len(embedded.convo)} {{}}"
+    assert (case.memory, case.convo) == (embedded.memory, embedded.convo)
+
+
+def test_every_reading_verb_about_a_memory_says_where_it_was_read(
+    store: MemoryStore, url: str
+) -> None:
+    fact = store.remember("likes tea", user_id="u-point")
+    session = store.start_session(user_id="u-point")
+    turn = store.add_turn(session.session_id, role="user", content="I like tea 茶")
+    now = turn.recorded_at.isoformat()
+    fields: dict[str, Any] = {
+        "scope": str(Scope.user("u-point")),
+        **dict.fromkeys(("as_of", "timestamp", "time_a", "time_b", "start"), now),
+        "query": "tea",
+    }
+    path = {
+        "fact_id": fact.fact_id,
+        "session_id": session.session_id,
+        "turn_id": turn.turn_id,
+    }
+    headers = {"Authorization": f"Bearer {key_of(store, person('u-point'))}"}
+    silent = []
+
+    with httpx.Client(base_url=f"{url}/v1", headers=headers) as raw:
+        for each in OPERATIONS:
+            if each.verb not in VERBS or VERBS[each.verb].act not in (Act.RECALL, Act.LOOK):
+                continue
+            sent = {name: fields[name] for name in each.needed}
+            place = each.path.format(**path)
+            if each.method == "GET":
+                answer = raw.get(place, params=sent)
+            else:
+                answer = raw.post(place, json={**sent, "scope": fields["scope"]})
+            if each.verb == "list_shared":
+                continue
+            assert answer.status_code == 200, (each.verb, answer.text)
+            names = ("Muniment-Position", "Muniment-Recorded-At", "Muniment-Valid-At")
+            if not all(name in answer.headers for name in names):
+                silent.append(each.verb)
+
+    assert not silent, silent
