@@ -22,6 +22,7 @@ _CLONES = """
         subject_ref TEXT, suffix TEXT
     )
 """
+_NO_FACTS = "copy", "leave_receipts"
 _KEPT = 20
 """So much of a fact's id, which is 26 characters long, the ids of its copies share."""
 
@@ -33,7 +34,7 @@ def fill(place: Place, name: str, *, first_tx: int, transactions: int) -> None:
     Args:
         place: Where.
         name: Of the store.
-        first_tx: Copied in turn from this one on, as far as they are no copies.
+        first_tx: Copied in turn from this one on, but for copies and receipts.
         transactions: So many in all.
     """
     with closing(place.connect(name)) as connection:
@@ -68,7 +69,7 @@ def _clones(
         " FROM ledger_transaction ORDER BY tx_id"
     ).fetchall()
     originals = [
-        each for each in known if int(str(each[0])) >= first_tx and each[3] != "copy"
+        each for each in known if int(str(each[0])) >= first_tx and each[3] not in _NO_FACTS
     ]
     last_tx, recorded_at, position = (int(str(each)) for each in known[-1][:3])
     ((horizon,),) = connection.execute("SELECT horizon_us FROM ledger").fetchall()

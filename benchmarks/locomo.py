@@ -4,6 +4,9 @@ How well search finds what answers a question, on real conversations.
     python benchmarks/locomo.py                     LoCoMo, and the Chinese MADial set
     python benchmarks/locomo.py --data DIR --json FILE
 
+Both sets are halved: what is chosen while looking at the first half is to be judged by
+the second (see `Conversation`).
+
 Retrieval only: every turn of a conversation is remembered as it was said, nothing is
 extracted, no language model reads anything. Beside the whole search, in the same run on
 the same store, stand BM25 alone and the embedder alone. The conversations are data of
@@ -70,11 +73,17 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversation:
-    """One memory to search: what is in it, in batches, and what is asked of it."""
+    """
+    One memory to search: what is in it, in batches, and what is asked of it.
+
+    Attributes:
+        half: Of the set, 1 or 2: in LoCoMo by conversation, in MADial by dialogue.
+    """
 
     name: str
     batches: Sequence[Sequence[Turn]]
     questions: Sequence[Asked]
+    half: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +94,7 @@ class Outcome:
     kind: str
     wanted: frozenset[str]
     found: Sequence[str]
+    half: int
 
 
 def main() -> None:
@@ -104,7 +114,11 @@ def main() -> None:
                 for outcome in measured(conversation, chosen.embedder)
             ]
             figures[name] = table(outcomes)
-            sys.stdout.write(shown(name, figures[name]))
+            for half in (1, 2):
+                of_half = [each for each in outcomes if each.half == half]
+                figures[f"{name}, half {half}"] = table(of_half)
+    for name, found in figures.items():
+        sys.stdout.write(shown(name, found))
     if chosen.json is not None:
         chosen.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
 
@@ -112,7 +126,7 @@ def main() -> None:
 def locomo(data: Path) -> Iterator[Conversation]:
     """Yield the conversations of LoCoMo: every turn a memory, by session."""
     text = (data / "locomo" / "locomo4.json").read_text(encoding="utf-8")
-    for sample in json.loads(text):
+    for number, sample in enumerate(json.loads(text)):
         spoken = sample["conversation"]
         batches = [
             [_turn(turn, _said_at(spoken[f"{session}_date_time"])) for turn in turns]
@@ -130,7 +144,12 @@ def locomo(data: Path) -> Iterator[Conversation]:
             for question in sample["qa"]
             if (wanted := _evidence(question) & names)
         ]
-        yield Conversation(name=sample["sample_id"], batches=batches, questions=questions)
+        yield Conversation(
+            name=sample["sample_id"],
+            batches=batches,
+            questions=questions,
+            half=1 + number // 2,
+        )
 
 
 def madial(data: Path) -> Iterator[Conversation]:
@@ -151,7 +170,13 @@ def madial(data: Path) -> Iterator[Conversation]:
             if each["user-id"] == user
         ]
         questions = [_recalled(each) for each in dialogues if each["user-id"] == user]
-        yield Conversation(name=f"user-{user}", batches=[theirs], questions=questions)
+        for half in (1, 2):
+            yield Conversation(
+                name=f"user-{user}",
+                batches=[theirs],
+                questions=questions[half - 1 :: 2],
+                half=half,
+            )
 
 
 def measured(conversation: Conversation, embedder: str) -> Iterator[Outcome]:
@@ -172,7 +197,7 @@ def measured(conversation: Conversation, embedder: str) -> Iterator[Outcome]:
             words = asked("\n".join((*question.recent, question.text)))
             scores = ranking.bm25(words, counts, lengths, weights={})
             ranks = ranking.ranks(scores, depth=_LOOKED_AT)
-            yield _outcome("BM25", question, [turns[place].name for place in ranks])
+            lexical = [turns[place].name for place in ranks]
             hits = store.search(
                 question.text,
                 user_id=conversation.name,
@@ -187,8 +212,19 @@ def measured(conversation: Conversation, embedder: str) -> Iterator[Outcome]:
                 for hit, name in zip(hits, found, strict=True)
                 if "meaning" in hit.legs
             )
-            yield _outcome("embedder", question, [name for _, name in near])
-            yield _outcome("search", question, found)
+            contenders = {
+                "BM25": lexical,
+                "embedder": [name for _, name in near],
+                "search": found,
+            }
+            for contender, names_found in contenders.items():
+                yield Outcome(
+                    contender=contender,
+                    kind=question.kind,
+                    wanted=question.wanted,
+                    found=names_found,
+                    half=conversation.half,
+                )
 
 
 def table(outcomes: Iterable[Outcome]) -> dict[str, dict[str, dict[str, float]]]:
@@ -231,12 +267,6 @@ def _figures(outcomes: Sequence[Outcome]) -> dict[str, float]:
     ]
     figures["MRR"] = round(sum(firsts) / count, 4)
     return figures
-
-
-def _outcome(contender: str, question: Asked, found: Sequence[str]) -> Outcome:
-    return Outcome(
-        contender=contender, kind=question.kind, wanted=question.wanted, found=found
-    )
 
 
 def _item(turn: Turn) -> dict[str, Any]:

@@ -1,13 +1,15 @@
 """
 How long a search takes, the embedding of the question excluded.
 
-    python benchmarks/searches.py [--dir DIR] [--users 1000]
+    python benchmarks/searches.py [--dir DIR] [--users 1000] [--others 1000 10000 100000]
 
 One store with many users of 100 facts each, one with 100 facts of ten versions each and
-one with 1,000 facts. What is timed is the whole verb, from the call to the facts with
-their contents; vectors are hashed terms, which cost next to nothing to make. *First* is a
-search of a memory that is not in this process yet, *again* one that is. Beside the time
-that passed stands the thread's own, which other work on the machine disturbs less.
+one with 1,000 facts. Another with twenty users of 100 facts, and more and more others of
+ten, who are copies (see `filler`). What is timed is the whole verb, from the call to the
+facts with their contents; vectors are hashed terms, which cost next to nothing to make.
+*First* is a search of a memory that is not in this process yet, *again* one that is.
+Beside the time that passed stands the thread's own, which other work on the machine
+disturbs less.
 """
 
 import argparse
@@ -16,7 +18,7 @@ import random
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -25,27 +27,34 @@ from typing import Final
 if not __package__:  # run as a file, so that only the folder of this file is searched
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from benchmarks.filler import fill
+from benchmarks.places import Place
 from muniment import MemoryStore, Settings
 
 
 _FACTS: Final = 100
 _VERSIONS: Final = 10
 _ROUNDS: Final = 300
+_ASKED: Final = 20
+_FEW: Final = 10
+_OTHERS: Final = (1_000, 10_000, 100_000)
 _SYLLABLES: Final = ("ka", "lo", "mi", "ne", "su", "ta", "ri", "vo")
 
 
 def main() -> None:
-    """Measure, and print milliseconds: p50, p95, and p95 of the thread's own time."""
+    """Measure, and print milliseconds: p50, p95, and the thread's own time: mean, p95."""
     parser = argparse.ArgumentParser(description="Time searches.")
     parser.add_argument("--dir", type=Path, help="where the store is made")
     parser.add_argument("--users", type=int, default=1_000)
+    parser.add_argument("--others", type=int, nargs="*", default=_OTHERS)
     parser.add_argument("--json", type=Path, help="write the figures there, too")
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=chosen.dir) as place:
-        figures = measured(Path(place), chosen.users)
+        figures = measured(Path(place), chosen.users) if chosen.users else {}
+        figures |= among_others(Path(place), chosen.others)
     for name, figure in figures.items():
-        cells = "".join(f"{figure[each]:9.2f}" for each in ("p50", "p95", "own95"))
-        sys.stdout.write(f"{name:58}{cells} ms\n")
+        cells = "".join(f"{figure[each]:9.2f}" for each in ("p50", "p95", "own", "own95"))
+        sys.stdout.write(f"{name:66}{cells} ms\n")
     if chosen.json is not None:
         chosen.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
 
@@ -92,6 +101,38 @@ def measured(place: Path, users: int) -> dict[str, dict[str, float]]:
     return figures
 
 
+def among_others(place: Path, others: Sequence[int]) -> dict[str, dict[str, float]]:
+    """Return the same of one user's search among more and more others, warm."""
+    at = Place(backend="sqlite", directory=place, server=None)
+    usual = {"embedder": "hashing", "upkeep": False}
+    quiet = at.settings("flat").model_copy(update={**usual, "receipts": False})
+    receipts = quiet.model_copy(update={"receipts": True})
+    seeded = random.Random(2)  # noqa: S311 - nothing is secret
+    words = [_sentence(seeded, words=3) for _ in range(_ROUNDS)]
+    with MemoryStore.open(quiet) as store:
+        for number in range(_ASKED):
+            texts = [_sentence(seeded, words=12) for _ in range(_FACTS)]
+            store.remember_many(texts, user_id=f"user-{number}")
+        store.catch_up()
+        first = store.remember_many(
+            [_sentence(seeded, words=12) for _ in range(_FEW)], user_id="other"
+        )
+    assert first.tx_id is not None, "something was written"
+    there, figures = 1, dict[str, dict[str, float]]()
+    for count in others:
+        fill(at, "flat", first_tx=first.tx_id, transactions=count - there)
+        there = count
+        for name, settings in (("", quiet), (", receipts", receipts)):
+            with MemoryStore.open(settings) as store:
+
+                def search(number: int, store: MemoryStore = store) -> None:
+                    store.search(words[number], user_id=f"user-{number % _ASKED}")
+
+                _timed(search)
+                figures[f"among {count:,} others of {_FEW} facts{name}"] = _timed(search)
+    return figures
+
+
 def _filled(store: MemoryStore, users: int, seeded: random.Random) -> list[datetime]:
     """Fill the store; return a moment after each round of updates of one user."""
     for number in range(users):
@@ -121,6 +162,7 @@ def _timed(search: Callable[[int], None]) -> dict[str, float]:
     return {
         "p50": round(taken[_ROUNDS // 2], 3),
         "p95": round(taken[_ROUNDS * 95 // 100], 3),
+        "own": round(sum(own) / _ROUNDS, 3),
         "own95": round(own[_ROUNDS * 95 // 100], 3),
     }
 

@@ -144,15 +144,13 @@ class ArchivalStore(CustodialStore):
             end: Recorded before; up to now if left out.
             points: When what was known is worked out: recorded times, or pairs of a
                 recorded time and the time it is about.
-            third_parties: Names that are replaced by tokens wherever they stand. The ids
-                of other users and teams of the ledger are, too, where they are words.
+            third_parties: Names to be replaced by tokens, besides the ledger's other users.
             who: See `Who`.
 
         Raises:
             InvalidValueError: If *file* is there already.
             FutureAsOfError: If a time has not come.
-            TimeStampUnavailableError: If an authority is set and does not stamp it; that
-                it was asked for is recorded, and no file is written.
+            TimeStampUnavailableError: If an authority is set and does not stamp it.
         """
         from muniment.api.evidencing import Asked, EvidenceMaker  # noqa: PLC0415 - as below
         from muniment.api.giving import given_out, point_of  # noqa: PLC0415 - as below
@@ -161,14 +159,13 @@ class ArchivalStore(CustodialStore):
             scope=inputs.scope_of(user_id, scope),
             start=inputs.time_or_none(start),
             end=inputs.time_or_none(end),
-            as_of=tuple(point_of(each) for each in points),
+            as_of=tuple(map(point_of, points)),
             matter=inputs.name("matter", matter),
             third_parties=inputs.names("third_parties", third_parties),
         )
         origin = inputs.origin({**who, "reason": inputs.reason(reason)})
-        maker = EvidenceMaker(
-            self._lookup, asked, self.sources, timestamp_url=self._timestamp_url
-        )
+        url = self._timestamp_url
+        maker = EvidenceMaker(self._lookup, asked, self.sources, timestamp_url=url)
         self._settle()
         return given_out(Path(file), lambda: maker.make(origin))
 
@@ -181,6 +178,7 @@ class ArchivalStore(CustodialStore):
         matter: str = "subject access",
         hide_others: bool = False,
         third_parties: Sequence[str] = (),
+        sources: Sequence[str] = (),
         **by: Unpack[By],
     ) -> "Export":
         """
@@ -193,12 +191,14 @@ class ArchivalStore(CustodialStore):
             hide_others: Replace the ids of other users and teams by tokens. Such a copy
                 is for reading: it cannot be imported.
             third_parties: Names to be replaced as well; this says *hide_others*, too.
+            sources: Only facts that one of these said first, such as ``user_explicit``,
+                and conversations: what somebody provided, and not what was inferred.
             by: See `By`.
 
         Raises:
             IncompleteExportError: If what was read is not all there is.
         """
-        from muniment.api.exporting import Exporter  # noqa: PLC0415 - as below
+        from muniment.api.exporting import Exporter, Part  # noqa: PLC0415 - as below
 
         whose = inputs.scope_of(user_id, scope)
         named = inputs.name("matter", matter)
@@ -209,7 +209,10 @@ class ArchivalStore(CustodialStore):
             whose,
             matter=named,
             origin=inputs.origin(by),
-            third_parties=hidden if hide_others or hidden else None,
+            part=Part(
+                sources=inputs.names("sources", sources),
+                third_parties=hidden if hide_others or hidden else None,
+            ),
         )
 
     @write_verb

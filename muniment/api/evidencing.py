@@ -87,17 +87,7 @@ class EvidenceMaker:
     def make(self, origin: Origin) -> bytes:
         """Record that it is made, then return the zip file."""
         asked = self._asked
-        if asked.start is not None or asked.end is not None:
-            # Refused before anything is written.
-            self._lookup.span(asked.start or Instant(0), asked.end)
-        subject = self._ledger.vault.find(asked.scope)
-        for recorded_at, valid_at in (*asked.as_of, *self._edges()):
-            point = self._lookup.at(recorded_at, valid_at)
-            if subject is not None:
-                self._lookup.refuse_thinned(subject, point)
-            if asked.end is not None and recorded_at >= asked.end:
-                shown = to_text(moment(recorded_at))
-                raise InvalidValueError("points", shown, "before the end asked for")
+        self._check()
         made = disclose(
             self._ledger, asked.scope, form="evidence", matter=asked.matter, origin=origin
         )
@@ -136,6 +126,20 @@ class EvidenceMaker:
         files["custody.jsonl"] = package.json_lines([self._custody(made, origin, fields)])
         files["summary.html"] = summary_page(fields, files, states)
         return package.signed_package(files, fields, attestor, stamp=self._stamp)
+
+    def _check(self) -> None:
+        """Refuse what cannot be made before anything is written."""
+        asked = self._asked
+        if asked.start is not None or asked.end is not None:
+            self._lookup.span(asked.start or Instant(0), asked.end)
+        subject = self._ledger.vault.find(asked.scope)
+        for recorded_at, valid_at in (*asked.as_of, *self._edges()):
+            point = self._lookup.at(recorded_at, valid_at)
+            if subject is not None:
+                self._lookup.refuse_thinned(subject, point)
+            if asked.end is not None and recorded_at >= asked.end:
+                shown = to_text(moment(recorded_at))
+                raise InvalidValueError("points", shown, "before the end asked for")
 
     def _span(self, size: int) -> tuple[int, int]:
         """Return the positions that are asked for: past the first, to the last."""

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import structs
 
 from muniment.api.answers import FactVersion
-from muniment.api.disclosing import disclose
+from muniment.api.disclosing import Disclosed, disclose
 from muniment.api.lookup import Lookup
 from muniment.api.shapes import shaped
 from muniment.api.summary import export_page
@@ -50,6 +50,24 @@ from muniment.ledger.vault import Subject
 
 
 _NO_POSITION = 2**63
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """
+    Which part of everything is given out.
+
+    Attributes:
+        sources: Facts first said by these alone, and conversations; all if empty.
+        third_parties: Names to be hidden, with whoever else the ledger knows; ``None``
+            for a copy in which nobody is.
+    """
+
+    sources: tuple[str, ...] = ()
+    third_parties: tuple[str, ...] | None = None
+
+
+EVERYTHING = Part()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +111,7 @@ class Exporter:
         *,
         matter: str,
         origin: Origin,
-        third_parties: Sequence[str] | None = None,
+        part: Part = EVERYTHING,
     ) -> Export:
         """
         Record that everything is given out, then return it, whole or not at all.
@@ -102,10 +120,23 @@ class Exporter:
             scope: Of whom.
             matter: What for.
             origin: By whom, and why.
-            third_parties: Names to be hidden, with whoever else the ledger knows;
-                ``None`` for a copy in which nobody is.
+            part: Of that, what is given out.
         """
         made = disclose(self._ledger, scope, form="export", matter=matter, origin=origin)
+        document = self._document(made)
+        if part.sources:
+            document = _said_by(document, part.sources)
+        if part.third_parties is not None:
+            document = self._hiding(document, scope, part.third_parties)
+        return Export(
+            export_id=made.disclosure_id,
+            scope=scope,
+            position=document.position,
+            document=document,
+        )
+
+    def _document(self, made: Disclosed) -> Document:
+        """Return everything up to where it was said that a copy is made."""
         subject, last = made.committed.subject, made.committed.position
         stamped = self._ledger.recorder.read_subject(subject.ref, until=last)
         events = self._ledger.mapper.opened(stamped, subject)
@@ -116,15 +147,16 @@ class Exporter:
         own = [each for each in events if each.stream == SUBJECT + subject.ref]
         about = [_about(each, stored) for each in own]
         said = [each for each in events if each.session_id]
-        looks = [e for e in events if e.stream.startswith((ACCESS, GLASS))]
         others = {each.name: self._others(each, subject) for each in self._sources}
-        # As the record of who looked: nothing of it while a hold could be given away.
-        first_held = _first_held(own)
-        others["looks"] = [
-            msgspec.to_builtins(_about(each, stored))
-            for each in looks
-            if each.position < first_held
-        ]
+        others["looks"] = _looks(events, stored, _first_held(own))
+        counts = Counts(
+            facts=len(facts),
+            versions=sum(len(each.versions) for each in facts),
+            transactions=len(done),
+            about=len(about),
+            others={name: len(lines) for name, lines in others.items()},
+            conversation=len(said),
+        )
         document = Document(
             format=FORMAT,
             export_id=made.disclosure_id,
@@ -132,39 +164,21 @@ class Exporter:
             software=f"muniment {version('muniment')}",
             ledger=self._ledger.name,
             origin=self._ledger.origin,
-            scope=str(scope),
+            scope=str(subject.scope),
             subject_ref=subject.ref,
             position=last,
-            counts=Counts(
-                facts=len(facts),
-                versions=sum(len(each.versions) for each in facts),
-                transactions=len(done),
-                about=len(about),
-                others={name: len(lines) for name, lines in others.items()},
-                conversation=len(said),
-            ),
+            counts=counts,
             facts=facts,
             transactions=done,
             about=about,
             others=others,
             conversations=_conversations(said, stored),
         )
-        counted = (
-            document.counts.versions
-            + document.counts.about
-            + sum(
-                len(each.session) + len(each.turns) + len(each.summaries)
-                for each in document.conversations
-            )
-        )
+        counted = counts.versions + counts.about + document.talk_count
         expected = sum(bool(each.fact_id) for each in events) + len(own) + len(said)
         if counted != expected:
             raise IncompleteExportError("events", expected, counted)
-        if third_parties is not None:
-            document = self._hiding(document, scope, third_parties)
-        return Export(
-            export_id=made.disclosure_id, scope=scope, position=last, document=document
-        )
+        return document
 
     def _hiding(self, document: Document, scope: Scope, given: Sequence[str]) -> Document:
         """Return *document* with tokens for third parties."""
@@ -285,6 +299,45 @@ def _about(event: RecordedEvent, stored: dict[int, Stored]) -> About:
         position=event.position,
         tx_id=event.tx_id,
         stored=kept,
+    )
+
+
+def _looks(
+    events: Sequence[RecordedEvent], stored: dict[int, Stored], first_held: int
+) -> list[dict[str, Any]]:
+    """Return who looked; nothing of it while it could give a hold away."""
+    looks = [each for each in events if each.stream.startswith((ACCESS, GLASS))]
+    return [
+        msgspec.to_builtins(_about(each, stored))
+        for each in looks
+        if each.position < first_held
+    ]
+
+
+def _said_by(document: Document, sources: Sequence[str]) -> Document:
+    """Return of *document* the facts that some sources said first, and conversations."""
+    facts = [each for each in document.facts if each.versions[0].source in sources]
+    talk = document.conversations
+    held = {each.tx_id for fact in facts for each in fact.versions}
+    held |= {e.tx_id for t in talk for e in (*t.session, *t.turns, *t.summaries)}
+    done = [each for each in document.transactions if each.tx_id in held]
+    others = {name: e for name, e in document.others.items() if name == "turns"}
+    counts = structs.replace(
+        document.counts,
+        facts=len(facts),
+        versions=sum(len(each.versions) for each in facts),
+        transactions=len(done),
+        about=0,
+        others={name: len(lines) for name, lines in others.items()},
+    )
+    return structs.replace(
+        document,
+        sources=list(sources),
+        facts=facts,
+        transactions=done,
+        about=[],
+        others=others,
+        counts=counts,
     )
 
 

@@ -29,14 +29,17 @@ class SearchHit:
 
     Attributes:
         score: Of all legs together; comparable within one answer alone.
-        legs: By leg (``exact``, ``keyword``, ``meaning``, ``context``, ``entity``), where
-            it puts the fact; empty unless it was asked to explain.
+        standing: ``current``; or, where the past was asked for, ``ended``, ``expired``
+            or ``retired``.
+        legs: By leg (``exact``, ``keyword``, ``meaning``, ``context``, ``entity``,
+            ``association``), where it puts the fact; empty unless it was asked to explain.
         factors: What recency, importance, confidence and use add to a factor of 1, by
             which the fused score was multiplied; empty likewise.
     """
 
     fact: Fact
     score: float
+    standing: str = "current"
     legs: Mapping[str, LegRank] = field(default_factory=dict, hash=False)
     factors: Mapping[str, float] = field(default_factory=dict, hash=False)
 

@@ -55,7 +55,12 @@ KEEPING: Final = (
         "/exports",
         bytes,
         needed=OF,
-        taken={"matter": Text, "third_parties": list[Text], "hide_others": bool},
+        taken={
+            "matter": Text,
+            "third_parties": list[Text],
+            "hide_others": bool,
+            "sources": list[Text],
+        },
         keyed=False,
         status=201,
         download="application/json",

@@ -129,6 +129,7 @@ NARROWING: Final[Fields] = {
     "since": Time,
     "until": Time,
     "recent_turns": list[Text],
+    "past": bool,
     "min_position": Annotated[int, Field(ge=0, le=2**62)],
     "session_id": Text,
     "agent": Text,

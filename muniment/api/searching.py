@@ -21,6 +21,7 @@ from muniment.domain.receipt import ReceiptLeft
 from muniment.domain.scope import Scope
 from muniment.errors import InvalidScopeError, InvalidValueError
 from muniment.instants import Time, moment, to_instant
+from muniment.recall import standing
 from muniment.recall.questions import Filters, Question, Ranked
 from muniment.recall.tokens import terms
 from muniment.settings import Settings
@@ -47,6 +48,8 @@ class Narrowing(TypedDict, total=False):
         until: Only what holds from before then.
         recent_turns: What was said just before, at most 20 turns, oldest first, by which
             the question is widened.
+        past: Whether what is over counts, too: of each fact that ended, expired or was
+            retired, what was last believed of it. Each hit says how it stands.
         min_position: What must be known at least, such as the ``position`` of a receipt;
             all that is recorded if left out. With less, a subject with very many facts
             is answered for while its index is still behind.
@@ -63,6 +66,7 @@ class Narrowing(TypedDict, total=False):
     since: Time | None
     until: Time | None
     recent_turns: Sequence[str]
+    past: bool
     min_position: int | None
     session_id: str | None
     agent: str | None
@@ -81,6 +85,7 @@ class Asked:
     min_position: int | None
     limit: int
     explain: bool
+    past: bool = False
 
 
 class SearchingStore(ReadingStore):
@@ -142,6 +147,7 @@ class SearchingStore(ReadingStore):
             min_position=_position(narrow.get("min_position")),
             limit=inputs.count("limit", limit, least=1, most=LIMIT_MAX),
             explain=inputs.flag("explain", explain),
+            past=inputs.flag("past", narrow.get("past", False)),
         )
         return self._served(asked, self._point(as_of, valid_at), narrow)
 
@@ -180,30 +186,30 @@ class SearchingStore(ReadingStore):
             expected = f"at most {point.position}, the last position known there"
             raise InvalidValueError("min_position", required, expected)
         whose = usable or self._whose(asked)
-        answer = self._recall.searcher.search(
-            Question(
-                text=asked.text,
-                position=point.position,
-                required=point.position if required is None else required,
-                is_current=asked.is_current,
-                subjects=whose.subjects,
-                hidden=whose.hidden,
-                as_of=point.as_of,
-                known_at=point.settled_at,
-                # About a time to come, what will be over by then is left out, too.
-                expired_at=max(point.asked_at, point.as_of.valid_at),
-                filters=asked.filters,
-                recent=asked.recent,
-                limit=asked.limit,
-            )
+        question = Question(
+            text=asked.text,
+            position=point.position,
+            required=point.position if required is None else required,
+            is_current=asked.is_current,
+            subjects=whose.subjects,
+            hidden=whose.hidden,
+            as_of=point.as_of,
+            known_at=point.settled_at,
+            # About a time to come, what will be over by then is left out, too.
+            expired_at=max(point.asked_at, point.as_of.valid_at),
+            filters=asked.filters,
+            recent=asked.recent,
+            limit=asked.limit,
+            past=asked.past,
         )
+        answer = self._recall.searcher.search(question)
         for each in whose.subjects:
             # What cannot be read is left out of a search, which must not look complete.
             self._lookup.refuse_thinned(each, point)
         if asked.is_current and self._recall.has_engine and self._settings.upkeep:
             self._recall.upkeep.start()
         return SearchHits(
-            items=tuple(_hit(each, explain=asked.explain) for each in answer.hits),
+            items=tuple(_hit(each, question, asked) for each in answer.hits),
             position=point.position,
             recorded_at=moment(point.asked_at),
             known_at=moment(point.settled_at),
@@ -315,13 +321,16 @@ def _turns(turns: object, *, limit: int) -> tuple[str, ...]:
     return found
 
 
-def _hit(ranked: Ranked, *, explain: bool) -> SearchHit:
+def _hit(ranked: Ranked, question: Question, asked: Asked) -> SearchHit:
     document = ranked.document
-    fact = showing.fact(document.subject, document.opened.event, document.row.valid)
-    if not explain:
-        return SearchHit(fact=fact, score=ranked.score)
     legs = {
         leg: LegRank(rank=rank, score=ranked.scores[leg])
         for leg, rank in ranked.ranks.items()
     }
-    return SearchHit(fact=fact, score=ranked.score, legs=legs, factors=ranked.factors)
+    return SearchHit(
+        fact=showing.fact(document.subject, document.opened.event, document.row.valid),
+        score=ranked.score,
+        standing=standing.of(document.row, question.as_of, question.expired_at),
+        legs=legs if asked.explain else {},
+        factors=ranked.factors if asked.explain else {},
+    )

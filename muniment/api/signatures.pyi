@@ -191,6 +191,7 @@ class Verbs:
         matter: str = ...,
         hide_others: bool = ...,
         third_parties: Sequence[str] = ...,
+        sources: Sequence[str] = ...,
         **by: Unpack[By],
     ) -> Export: ...
     def export_evidence(

@@ -108,6 +108,8 @@ class Document(_Shape, frozen=True, kw_only=True):
     Attributes:
         hidden: How many third parties are tokens in it; such a copy is for reading, and
             not imported.
+        sources: Where it holds no other facts than those first said by some sources,
+            and conversations: which sources these are.
     """
 
     format: str
@@ -126,6 +128,15 @@ class Document(_Shape, frozen=True, kw_only=True):
     others: dict[str, list[dict[str, Any]]]
     conversations: list[Conversation] = []
     hidden: int = 0
+    sources: list[str] = []
+
+    @property
+    def talk_count(self) -> int:
+        """How many events its conversations have."""
+        return sum(
+            len(each.session) + len(each.turns) + len(each.summaries)
+            for each in self.conversations
+        )
 
 
 def schema() -> dict[str, Any]:

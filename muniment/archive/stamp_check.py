@@ -71,11 +71,9 @@ def stamp_check(stamp: bytes | None, manifest: bytes, roots: Sequence[bytes]) ->
             said=f"That an authority saw the manifest at {at}, as its time stamp says: get "
             "its root certificate by another way and name that with --stamp-root.",
         )
-    builder = tsp.VerifierBuilder()
-    for each in (found for root in roots for found in load_pem_x509_certificates(root)):
-        builder = builder.add_root_certificate(each)
+    known = [found for root in roots for found in load_pem_x509_certificates(root)]
     try:
-        builder.build().verify_message(answer, manifest)
+        tsp.VerifierBuilder(roots=known).build().verify_message(answer, manifest)
     except tsp.VerificationError as error:
         problem = f"it does not lead to a root certificate that you gave ({error})"
         raise AlteredError(TIME_STAMP, problem) from error

@@ -204,9 +204,10 @@ def may_read(standing: str, access_level: object) -> bool:
 
 
 def act_of(verb: str, arguments: Mapping[str, object]) -> Act:
-    """Return what a call does: a recall of then is a look, a redaction an erasure."""
+    """Return what a call does: a recall of the past is a look, a redaction an erasure."""
     act = VERBS[verb].act
-    if act is Act.RECALL and arguments.get("as_of") is not None:
+    looks_back = arguments.get("as_of") is not None or arguments.get("past")
+    if act is Act.RECALL and looks_back:
         return Act.LOOK
     if verb == "forget" and arguments.get("mode", "retire") != "retire":
         return Act.ERASE

@@ -5,7 +5,7 @@ An append is eight short statements under the ledger's lock. Building and wrappi
 one anew costs several times what SQLite needs to run it; see ``benchmarks/``.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -137,6 +137,20 @@ def among(query: sa.Select[Any], column: sa.Column[Any]) -> Mapping[str, Prepare
     return {
         "sqlite": Prepared(query.where(column.in_(sa.select(as_json.c.value)))),
         "postgresql": Prepared(query.where(column == sa.any_(a_list))),
+    }
+
+
+def about_each(
+    query: Callable[[sa.ColumnElement[str]], sa.Select[Any]],
+) -> Mapping[str, Prepared]:
+    """Return by dialect the statements for *query* of each text in a list, likewise."""
+    listed = sa.func.unnest(sa.bindparam("wanted", type_=postgresql.ARRAY(sa.Text)))
+    in_json = sa.func.json_each(sa.bindparam("wanted", type_=sa.Text))
+    return {
+        "sqlite": Prepared(query(in_json.table_valued("value").c.value)),
+        "postgresql": Prepared(
+            query(listed.table_valued("value").render_derived().c.value)
+        ),
     }
 
 

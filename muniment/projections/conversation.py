@@ -144,7 +144,11 @@ class Conversation(InlineAccount, DerivedStore, Protocol):
         """Return when each of some facts was given to an agent up to then, in order."""
 
     def use_counts(self, fact_ids: Sequence[str], *, position: int) -> Mapping[str, int]:
-        """Return by fact how many receipts up to *position* say it was given."""
+        """
+        Return by fact how many receipts up to *position* say it was given.
+
+        No more than `USES_MAX` are counted of one; facts that never were may be left out.
+        """
 
     def last_used(self, fact_ids: Sequence[str]) -> Mapping[str, Instant]:
         """Return by fact when it was last given to an agent; not those that never were."""
@@ -231,6 +235,9 @@ def order(row: TurnRow | ReceiptRow | UseRow) -> tuple[int, bool, str]:
 
 
 NO_END = Period(Instant(-(2**63)), FOREVER)
+
+USES_MAX: Final = 100
+"""What is used more often than that ranks no higher, and would take long to count."""
 
 TOPICS: Final = frozenset(
     codec.topic_of(kind) for kind in (SessionStarted, SessionEnded, TurnAdded, ReceiptLeft)

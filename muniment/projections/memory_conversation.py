@@ -12,6 +12,7 @@ from muniment.ledger.memory_recorder import MemoryRecorder
 from muniment.ledger.recorder import Append
 from muniment.ledger.records import RecordedEvent, StampedEvent
 from muniment.projections.conversation import (
+    USES_MAX,
     AccountRow,
     ReceiptRow,
     SaidTurn,
@@ -99,13 +100,14 @@ class MemoryConversation:
         return {fact_id: sorted(times) for fact_id, times in found.items()}
 
     def use_counts(self, fact_ids: Sequence[str], *, position: int) -> Mapping[str, int]:
-        return Counter(
+        counts = Counter(
             row.fact_id
             for row in self._rows
             if isinstance(row, UseRow)
             and row.fact_id in fact_ids
             and row.position <= position
         )
+        return {fact_id: min(count, USES_MAX) for fact_id, count in counts.items()}
 
     def last_used(self, fact_ids: Sequence[str]) -> Mapping[str, Instant]:
         return {each: times[-1] for each, times in self.uses(fact_ids, FOREVER).items()}

@@ -1,12 +1,10 @@
 """Conversations and receipts in SQL, applied with the events themselves."""
 
 import heapq
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql
 
 from muniment.domain.session import Role, SessionEnded
 from muniment.domain.time import FOREVER, Instant, Period
@@ -14,12 +12,13 @@ from muniment.ledger import tables as ledger_tables
 from muniment.ledger.bulk import insert_rows
 from muniment.ledger.codec import ERASED
 from muniment.ledger.database import scrub
-from muniment.ledger.prepared import Prepared, Row
+from muniment.ledger.prepared import Prepared, Row, rows_among
 from muniment.ledger.recorder import Append
 from muniment.ledger.records import RecordedEvent, StampedEvent, stamped
 from muniment.ledger.sql_recorder import SqlRecorder
 from muniment.ledger.statements import EVENT_COLUMNS
 from muniment.projections import conversation_tables as tables
+from muniment.projections import use_statements
 from muniment.projections.conversation import (
     TOPICS,
     AccountRow,
@@ -108,15 +107,16 @@ class SqlConversation:
         self, fact_ids: Sequence[str], until: Instant
     ) -> Mapping[str, Sequence[Instant]]:
         found: dict[str, list[Instant]] = {}
-        for fact_id, used_at in self._of_facts(_USES, fact_ids, until=until):
+        for fact_id, used_at in self._of_facts(use_statements.USES, fact_ids, until=until):
             found.setdefault(fact_id, []).append(Instant(used_at))
         return found
 
     def use_counts(self, fact_ids: Sequence[str], *, position: int) -> Mapping[str, int]:
-        return dict(self._of_facts(_USE_COUNTS, fact_ids, position=position))
+        found = self._of_facts(use_statements.USE_COUNTS, fact_ids, position=position)
+        return {fact_id: count for fact_id, count in found if count}
 
     def last_used(self, fact_ids: Sequence[str]) -> Mapping[str, Instant]:
-        found = self._of_facts(_LAST_USED, fact_ids)
+        found = self._of_facts(use_statements.LAST_USED, fact_ids)
         return {fact_id: Instant(used_at) for fact_id, used_at in found}
 
     def rows(self) -> Iterator[AccountRow]:
@@ -174,13 +174,9 @@ class SqlConversation:
 
     def _of_facts(
         self, query: Mapping[str, Prepared], fact_ids: Sequence[str], **values: int
-    ) -> list[tuple[str, int]]:
+    ) -> Sequence[Row]:
         with self._recorder.reading() as connection:
-            dialect = connection.dialect.name
-            listed = json.dumps(fact_ids) if dialect == "sqlite" else list(fact_ids)
-            named: dict[str, object] = {"fact_ids": listed, **values}
-            rows = query[dialect].rows(connection, ledger=self._ledger, **named)
-        return [(row[0], row[1]) for row in rows]
+            return rows_among(connection, query, fact_ids, ledger=self._ledger, **values)
 
     def _events(self) -> Iterator[StampedEvent]:
         """Yield the events that rows come from."""
@@ -331,32 +327,6 @@ _RECEIPTS = Prepared(
     )
     .order_by(_r.asked_at_us.desc(), _r.position.desc())
     .limit(_int("most"))
-)
-_ID = sa.func.json_each(_text("fact_ids")).table_valued("value").c.value
-_LISTED = sa.bindparam("fact_ids", type_=postgresql.ARRAY(sa.Text))
-
-
-def _of_listed(query: sa.Select[str, int]) -> Mapping[str, Prepared]:
-    """Return *query* of some facts: a list as one parameter is compiled once."""
-    query = query.where(_ours[tables.use])
-    return {
-        "sqlite": Prepared(query.where(_u.fact_id.in_(sa.select(_ID)))),
-        "postgresql": Prepared(query.where(_u.fact_id == sa.any_(_LISTED))),
-    }
-
-
-_USES = _of_listed(
-    sa.select(_u.fact_id, _u.used_at_us)
-    .where(_u.used_at_us <= _int("until"))
-    .order_by(_u.used_at_us)
-)
-_USE_COUNTS = _of_listed(
-    sa.select(_u.fact_id, sa.func.count())
-    .where(_u.position <= _int("position"))
-    .group_by(_u.fact_id)
-)
-_LAST_USED = _of_listed(
-    sa.select(_u.fact_id, sa.func.max(_u.used_at_us)).group_by(_u.fact_id)
 )
 _END = Prepared(
     sa.update(tables.session)

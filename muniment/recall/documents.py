@@ -21,6 +21,7 @@ from muniment.ledger.vault import Subject
 from muniment.projections.batches import Statement
 from muniment.projections.beliefs import BeliefQuery, BeliefRow, Timeline
 from muniment.projections.ports import Said, Vector
+from muniment.recall import standing
 from muniment.recall.tokens import cut, forget_words, normal, terms
 
 
@@ -29,6 +30,8 @@ KEPT_MAX: Final = 100_000
 
 _RECTANGLES_MAX: Final = 20_000
 """Of a subject with a longer history only what is asked for is read, each time."""
+
+_NO_LIMIT: Final = 2**62
 
 _ONE_BY_ONE_MAX: Final = 8
 """So many events are read sooner one by one than with all between them."""
@@ -118,6 +121,25 @@ class Documents:
             subject, lambda whose, epoch: self._of(whose, as_of, expired_at, epoch)
         )
 
+    def with_past(self, subject: Subject, as_of: AsOf) -> list[Document]:
+        """
+        Return the same, and of each fact that is over what was believed of it last.
+
+        See `muniment.recall.standing`. What cannot be read any more is left out.
+        """
+
+        def read(whose: Subject, epoch: int) -> list[Document]:
+            kept = self._brought_up(whose.ref, as_of.recorded_at)
+            found = kept.rectangles
+            if found is None:
+                rows = self._timeline.moved(whose.ref, after=BEGINNING, limit=_NO_LIMIT)
+                found = [_Rectangle(row) for row in rows]
+            chosen = standing.last_of_each((each.row for each in found), as_of)
+            last = [each for each in found if standing.key(each.row) in chosen]
+            return self._ready(whose, sorted(last, key=_place), kept, epoch)
+
+        return self._while_readable(subject, read)
+
     def of_facts(
         self,
         subject: Subject,
@@ -187,8 +209,8 @@ class Documents:
         moved = self._timeline.moved(ref, after=kept.known_to, limit=limit)
         if not moved:
             return replace(kept, known_to=recorded_at)
-        known = {_key(each.row): each for each in kept.rectangles}
-        known.update((_key(row), _Rectangle(row)) for row in moved)
+        known = {standing.key(each.row): each for each in kept.rectangles}
+        known.update((standing.key(row), _Rectangle(row)) for row in moved)
         if len(known) > _RECTANGLES_MAX:
             return replace(kept, rectangles=None)
         ordered = sorted(known.values(), key=_place)
@@ -315,10 +337,6 @@ def _at(
         and each.valid_from <= valid_at < each.valid_to
         and expired_at < each.expires_at
     ]
-
-
-def _key(row: BeliefRow) -> tuple[str, Instant, Instant]:
-    return row.fact_id, row.recorded.start, row.valid.start
 
 
 def _place(rectangle: _Rectangle) -> tuple[Instant, str]:

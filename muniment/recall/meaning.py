@@ -1,5 +1,6 @@
 """How near a question is in meaning, by the vectors of the model that was in use then."""
 
+from array import array
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import util
@@ -169,6 +170,14 @@ class Meaning:
         if 0 < len(unmade) <= _MADE_MAX:
             made = Embedding(self._vectors, embedder).new(statements(unmade))
             _remember(model, unmade, made)
+
+
+def likeness(
+    seeds: Sequence[tuple[float, Vector]], vectors: Sequence[Vector | None]
+) -> Cosines:
+    """Return the similarity of each of *vectors* to the *seeds*, by weight, added up."""
+    sums = zip(*([weight * each for each in seed] for weight, seed in seeds), strict=True)
+    return _cosines(array("f", map(sum, sums)), vectors)
 
 
 def _remember(

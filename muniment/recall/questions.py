@@ -50,6 +50,7 @@ class Question:
         required: Up to which the current facts must have come to be asked.
         is_current: Whether that is now, so that the current facts can be asked.
         limit: At most so many.
+        past: Whether what is over counts, too.
         hidden: Facts that are stored and not to be used.
     """
 
@@ -64,6 +65,7 @@ class Question:
     filters: Filters
     recent: Sequence[str]
     limit: int
+    past: bool = False
     hidden: AbstractSet[str] = frozenset()
 
 

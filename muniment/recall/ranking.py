@@ -7,6 +7,7 @@ the last bit whenever the same things are ranked.
 
 import math
 from collections.abc import Mapping, Sequence
+from heapq import heappop, heapreplace
 from typing import Final
 
 
@@ -174,17 +175,26 @@ def diverse(
         return list(order[:limit])
     best = scores[order[0]]
     first = min(limit, _DIVERSE_MAX)
-    left = list(order[: 3 * first])
-    rest = order[len(left) :]
-    likeness = dict.fromkeys(left, 0.0)
+    places = order[: 3 * first]
+    likeness = dict.fromkeys(places, 0.0)
+    compared = dict.fromkeys(places, 0)
+    # Likeness only grows, so most are never compared with any: what they are worth at
+    # best is less than what another is worth indeed.
+    left = [(-scores[place] / best, at) for at, place in enumerate(places)]
     chosen: list[int] = []
     while left and len(chosen) < first:
-        place = max(left, key=lambda each: scores[each] / best - share * likeness[each])
-        left.remove(place)
-        chosen.append(place)
-        for other in left:
-            likeness[other] = max(likeness[other], _likeness(terms[place], terms[other]))
-    return [*chosen, *left, *rest][:limit]
+        _, at = left[0]
+        place = places[at]
+        if compared[place] == len(chosen):
+            heappop(left)
+            chosen.append(place)
+            continue
+        alike = [_likeness(terms[place], terms[to]) for to in chosen[compared[place] :]]
+        likeness[place] = max(likeness[place], *alike)
+        compared[place] = len(chosen)
+        heapreplace(left, (share * likeness[place] - scores[place] / best, at))
+    rest = [places[at] for at in sorted(at for _, at in left)]
+    return [*chosen, *rest, *order[len(places) :]][:limit]
 
 
 def _likeness(one: Mapping[str, int], other: Mapping[str, int]) -> float:

@@ -11,7 +11,7 @@ from muniment.ledger.vault import Subject
 from muniment.projections.uses import UseCounts
 from muniment.recall import legs, ranking
 from muniment.recall.documents import Document, Documents
-from muniment.recall.meaning import Meaning, Nearness
+from muniment.recall.meaning import Meaning, Nearness, likeness
 from muniment.recall.preselection import FactOf, Preselected, Preselection, Sought
 from muniment.recall.questions import Answer, Filters, Question, Ranked
 from muniment.recall.tokens import asked, terms
@@ -22,11 +22,22 @@ KEYWORD: Final = "keyword"
 MEANING: Final = "meaning"
 CONTEXT: Final = "context"
 ENTITY: Final = "entity"
+ASSOCIATION: Final = "association"
 
-_WEIGHTS: Final = {EXACT: 2.0, KEYWORD: 1.0, MEANING: 0.5, CONTEXT: 0.5, ENTITY: 0.3}
-_FUSION: Final = 20
+_WEIGHTS: Final = {
+    EXACT: 2.0,
+    KEYWORD: 1.0,
+    MEANING: 0.5,
+    CONTEXT: 0.5,
+    ENTITY: 0.3,
+    ASSOCIATION: 0.5,
+}
+_FUSION: Final = 10
 _MEANING_DEPTH: Final = 100
 """Cosines rank everything; only so many say something."""
+
+_ASSOCIATED_WITH: Final = 3
+"""What comes to mind first calls up the rest; further down, much is off the subject."""
 
 _RECENT_WEIGHT: Final = 0.7
 _SYNONYM_WEIGHT: Final = 0.5
@@ -112,7 +123,12 @@ class Searcher:
         if chosen is not None:
             # How rare a term is among so few says nothing; the engine knows it of all.
             scores[KEYWORD] = [chosen.keyword.get(_name(each), 0.0) for each in documents]
-        ranks = _ranks(scores, _allowed(documents, question.filters))
+        allowed = _allowed(documents, question.filters)
+        ranks = _ranks(scores, allowed)
+        if question.recent and nearness.cosines is not None:
+            first = ranking.fused(ranks, _WEIGHTS, k=_FUSION)
+            scores[ASSOCIATION] = _associated(documents, first, nearness.model)
+            ranks |= _ranks({ASSOCIATION: scores[ASSOCIATION]}, allowed)
         hits = self._ordered(question, documents, scores, ranks)
         unserved = {} if nearness.unserved is None else {MEANING: nearness.unserved}
         return Answer(hits=hits, unserved=unserved, model=nearness.model)
@@ -122,6 +138,8 @@ class Searcher:
         filters = question.filters
         # What a fact came from is sealed, so the engine cannot know it.
         if not question.is_current or not question.subjects or filters.sources:
+            return None
+        if question.past:  # of which it holds nothing
             return None
         return self._preselection.of(
             Sought(
@@ -144,6 +162,8 @@ class Searcher:
         self, subject: Subject, question: Question, chosen: Preselected | None
     ) -> list[Document]:
         as_of, expired_at = question.as_of, question.expired_at
+        if question.past:
+            return self._documents.with_past(subject, as_of)
         if chosen is None:
             return self._documents.of(subject, as_of, expired_at=expired_at)
         found = chosen.keyword.keys() | chosen.near
@@ -187,14 +207,7 @@ class Searcher:
         factor = self._factors(question, [documents[place] for place in fused])
         factors = dict(zip(fused, factor, strict=True))
         final = {place: score * (1 + sum(factors[place])) for place, score in fused.items()}
-        order = sorted(
-            final,
-            key=lambda place: (
-                -final[place],
-                documents[place].row.fact_id,
-                documents[place].row.valid.start,
-            ),
-        )
+        order = _best_first(documents, final)
         chosen = ranking.diverse(
             order,
             final,
@@ -249,13 +262,33 @@ class Searcher:
         return found
 
 
+def _best_first(documents: Sequence[Document], scores: Mapping[int, float]) -> list[int]:
+    """Return the places that have *scores*, ties by fact."""
+    rows = [each.row for each in documents]
+    return sorted(
+        scores,
+        key=lambda place: (-scores[place], rows[place].fact_id, rows[place].valid.start),
+    )
+
+
+def _associated(
+    documents: Sequence[Document], first: Mapping[int, float], model: str
+) -> list[float]:
+    """Return how like in meaning each is to what the other legs put *first*."""
+    vectors = [each.opened.vectors.get(model) for each in documents]
+    places = _best_first(documents, {at: first[at] for at in first if vectors[at]})
+    named = [(first[at], vectors[at]) for at in places[:_ASSOCIATED_WITH]]
+    found = likeness([(weight, each) for weight, each in named if each], vectors)
+    return [float("-inf") if each is None else each for each in found]
+
+
 def _ranks(
     scores: Mapping[str, Sequence[float]], allowed: Sequence[bool] | None
 ) -> dict[str, dict[int, int]]:
     """Return by leg the ranks of what may be returned."""
     found: dict[str, dict[int, int]] = {}
     for leg, of_leg in scores.items():
-        by_meaning = leg in (MEANING, CONTEXT)
+        by_meaning = leg in (MEANING, CONTEXT, ASSOCIATION)
         nothing = float("-inf") if by_meaning else 0.0
         masked = (
             of_leg

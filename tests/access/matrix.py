@@ -149,6 +149,7 @@ CALLS: Mapping[str, tuple[str, Call]] = {
     "get_all": ("recall", _of_scope(limit=5)),
     "search": ("recall", lambda t: (("tea",), t.whose)),
     "search many": ("recall", lambda t: (("tea",), {"scopes": [str(t.scope)]})),
+    "search past": ("look", lambda t: (("茶",), {**t.whose, "past": True})),
     "search then": ("look", lambda t: (("茶",), {**t.whose, "as_of": t.long_ago})),
     "get_memory_as_of": ("look", lambda t: ((), {**t.whose, "timestamp": t.long_ago})),
     "get_fact_history": ("look", _of_fact()),

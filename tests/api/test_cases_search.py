@@ -1,12 +1,14 @@
 """What went wrong with search elsewhere, tried here; the numbers are of public reports."""
 
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from muniment import MemoryStore, Scope
-from muniment.errors import ConfigurationError
-from tests.searching import SteppingClock, contents, open_at
+from muniment.errors import ConfigurationError, InvalidValueError
+from tests.searching import START, SteppingClock, contents, open_at
 
 
 @pytest.fixture
@@ -106,6 +108,59 @@ def test_of_two_employers_the_present_one_is_found_and_as_of_then_the_one_before
 
     assert now == ["她在乙公司工作 works at Initech"]
     assert then == about == ["她在甲公司工作 works at Acme"]
+
+
+# M27 (graphiti#769, #1664: stale facts reach the prompt): what is over comes back only
+# where it is asked for, and says so.
+@pytest.mark.parametrize("place", ["memory", "directory"])
+def test_what_is_over_is_found_only_where_it_is_asked_for_and_marked(
+    place: str, tmp_path: Path, clock: SteppingClock
+) -> None:
+    target = "memory://" if place == "memory" else tmp_path / "store"
+    with open_at(target, clock=clock, embedder="hashing", search_memory=1) as store:
+        names = ("ended", "retired", "undone", "redacted", "restored", "current", "changed")
+        facts = {
+            name: store.remember(f"tea that is {name}", user_id="u").fact_id
+            for name in names
+        }
+        store.remember(
+            "tea that is expired", user_id="u", expires_at=START + timedelta(days=3)
+        )
+        store.remember(
+            "tea that is to come", user_id="u", valid_from=START + timedelta(days=99)
+        )
+        store.remember("tea of another", user_id="v")
+        before = clock.forward(days=1)
+        clock.forward(days=1)
+        store.update(facts["changed"], content="tea that is altered")
+        store.end(facts["ended"])
+        for name in ("retired", "restored"):
+            store.forget(facts[name])
+        store.rollback_fact(facts["undone"], to_version=0)
+        store.forget(facts["redacted"], mode="redact", reason="asked")
+        clock.forward(days=2)
+        store.restore(facts["restored"])
+
+        def found(**fields: Any) -> dict[str, str]:  # noqa: ANN401 - of any search
+            hits = store.search("tea", user_id="u", limit=50, **fields)
+            return {str(hit.fact.content)[12:]: hit.standing for hit in hits}
+
+        current = dict.fromkeys(["restored", "current", "altered"], "current")
+        over = {
+            "ended": "ended",
+            "expired": "expired",
+            "retired": "retired",
+            "undone": "retired",
+        }
+        assert found() == found(past=False) == current
+        assert found(past=True) == current | over
+        then = dict.fromkeys(
+            ["ended", "retired", "undone", "restored", "current", "changed", "expired"],
+            "current",
+        )
+        assert found(past=True, as_of=before) == found(as_of=before) == then
+        with pytest.raises(InvalidValueError):
+            found(past="yes")
 
 
 # M49 (hindsight#3323: what is restored cannot be searched).

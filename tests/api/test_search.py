@@ -212,7 +212,7 @@ def test_an_explanation_names_each_leg_and_factor(store: MemoryStore) -> None:
     assert first.legs["keyword"].rank == first.legs["entity"].rank == 1
     assert "entity" not in second.legs
     assert first.factors["importance"] > second.factors["importance"]
-    fused = 1.0 / 21 + 0.3 / 21
+    fused = 1.0 / 11 + 0.3 / 11
     assert first.score == pytest.approx(fused * (1 + sum(first.factors.values())))
 
 
@@ -321,6 +321,23 @@ def test_a_half_life_is_of_its_category() -> None:
     recency = {hit.fact.category: hit.factors["recency"] for hit in hits}
     assert recency["mood"] < 0.001
     assert recency["taste"] > 0.09
+
+
+def test_a_conversation_calls_up_what_is_like_what_it_is_about() -> None:
+    with open_at("memory://") as store:
+        store._recall.meaning.use(MeaningOfThree())
+        store.remember_many(
+            ["writes a compiler", "Ada likes dumplings", "green tea"], user_id="u"
+        )
+
+        alone = store.search("you know Ada", user_id="u", explain=True)
+        spoken = store.search(
+            "you know Ada", user_id="u", recent_turns=["hello"], explain=True
+        )
+
+    assert not any("association" in hit.legs for hit in alone)
+    assert contents(spoken) == ["Ada likes dumplings", "green tea", "writes a compiler"]
+    assert [hit.legs["association"].rank for hit in spoken] == [1, 1, 3]
 
 
 def test_meaning_finds_what_shares_no_word() -> None:

@@ -57,16 +57,24 @@ class Authority:
 
 
 @contextmanager
-def authority(place: Path) -> Iterator[Authority]:
-    """Give an authority with keys and certificates made in *place*."""
+def authority(place: Path, *, days: int = 2) -> Iterator[Authority]:
+    """Give an authority with keys and certificates made in *place*, valid for some days."""
     place.mkdir()
     (place / "openssl.cnf").write_text(_CONFIGURATION.format(place=place), "utf-8")
     (place / "serial").write_text("01\n", "utf-8")
     new_key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
-    root = (*new_key, "-x509", "-days", "2", "-extensions", "root")
+    root = (*new_key, "-x509", "-days", str(days), "-extensions", "root")
     _openssl(place, "req", *root, "-keyout", "root.key", "-out", "root.pem")
     _openssl(place, "req", *new_key, "-keyout", "signer.key", "-out", "signer.csr")
-    signing = ("-CA", "root.pem", "-CAkey", "root.key", "-days", "2", "-CAcreateserial")
+    signing = (
+        "-CA",
+        "root.pem",
+        "-CAkey",
+        "root.key",
+        "-days",
+        str(days),
+        "-CAcreateserial",
+    )
     extensions = ("-extfile", "openssl.cnf", "-extensions", "stamping")
     asked = ("-req", "-in", "signer.csr", "-out", "signer.pem")
     _openssl(place, "x509", *asked, *signing, *extensions)

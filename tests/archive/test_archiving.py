@@ -177,7 +177,7 @@ def test_a_question_reads_the_archive_and_nothing_else(embedded: Told, sql: str)
 
 
 @pytest.mark.parametrize("rows", [0, 1])
-def test_a_file_has_the_pinned_schema_empty_or_not(rows: int) -> None:
+def test_b53_a_file_has_the_pinned_schema_empty_or_not(rows: int) -> None:
     row = TransactionRow(
         tx_id=1,
         recorded_at=NEW_YEAR,
@@ -222,7 +222,7 @@ def alter(file: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["events", "transactions", "manifests"])
 @pytest.mark.parametrize("harm", [alter, Path.unlink])
-def test_a_file_that_is_not_what_it_was_is_named(
+def test_b19_a_file_that_is_not_what_it_was_is_named(
     embedded: Told, kind: str, harm: Callable[[Path], None]
 ) -> None:
     store = embedded.store

@@ -29,9 +29,10 @@ def story(tmp_path: Path) -> Iterator[Told]:
     found.store.close()
 
 
-def without_model(place: Path) -> Settings:
+def without_model(place: Path, *, upkeep: bool = True) -> Settings:
     """Return a store in a directory that embeds without a model."""
-    return Settings(database_url=f"sqlite:///{place}/ledger.db", embedder="hashing")
+    url = f"sqlite:///{place}/ledger.db"
+    return Settings(database_url=url, embedder="hashing", upkeep=upkeep)
 
 
 def contents_of(hits: Any) -> list[tuple[str, float]]:  # noqa: ANN401 - of search
@@ -155,7 +156,7 @@ def test_b45_the_age_from_which_on_something_is_archived_is_kept_to_the_microsec
 
 
 def test_s15_c5_an_export_has_no_cap_and_reconciles_what_it_holds(tmp_path: Path) -> None:
-    with MemoryStore.open(without_model(tmp_path / "store")) as store:
+    with MemoryStore.open(without_model(tmp_path / "store", upkeep=False)) as store:
         session = store.start_session(user_id="ann")
         store.add_turns(
             session_id=session.session_id,

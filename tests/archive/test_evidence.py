@@ -232,7 +232,7 @@ def test_third_parties_are_tokens_in_every_file(made: Made, tmp_path: Path) -> N
     assert b"[third party 2]" in raw
 
 
-def test_evidence_of_nothing_is_a_signed_package(made: Made, tmp_path: Path) -> None:
+def test_c19_evidence_of_nothing_is_a_signed_package(made: Made, tmp_path: Path) -> None:
     file = tmp_path / "empty.zip"
 
     made.story.store.export_evidence(file, user_id="nobody", matter="m", reason="r")

@@ -87,7 +87,9 @@ def test_an_export_counts_all_there_is(story: Told) -> None:
     assert "case 4711" not in found.html() or "hold placed" in found.html()
 
 
-def test_an_export_says_who_looked_before_a_hold(story: Told, other: MemoryStore) -> None:
+def test_c13_an_export_says_who_looked_before_a_hold(
+    story: Told, other: MemoryStore
+) -> None:
     officer = story.store.acting_as(Principal(id="officer-1", roles=OFFICER))
     officer.get_fact_history(story.facts["bob"][0], reason="complaint 2026-17")
     held = story.store.place_hold(user_id="bob", matter="case 9").hold_id
@@ -190,7 +192,7 @@ def mutilated(document: dict[str, Any]) -> Iterator[dict[str, Any]]:
         return json.loads(json.dumps(document))
 
     # The first exports hid nobody and held no conversations, and did not say so.
-    for key in document.keys() - {"hidden", "conversations"}:
+    for key in document.keys() - {"hidden", "conversations", "sources"}:
         found = copy()
         del found[key]
         yield found
@@ -232,15 +234,13 @@ def test_what_no_store_exported_is_refused(story: Told, other: MemoryStore) -> N
     assert not other.get_all(user_id="ann")
 
 
-def test_exports_of_every_version_are_read(other: MemoryStore) -> None:
-    files = sorted(GOLDEN.glob("*.json"))
+@pytest.mark.parametrize("file", sorted(GOLDEN.glob("*.json")), ids=lambda e: e.stem)
+def test_exports_of_every_version_are_read(other: MemoryStore, file: Path) -> None:
+    counts = read_document(file).counts
 
-    for file in files:
-        found = read_document(file)
-        counts = found.counts
-        assert other.import_export(file).events == counts.versions + counts.about
+    recorded = other.import_export(file).events
 
-    assert files
+    assert recorded == counts.versions + counts.about + counts.conversation > 0
 
 
 def test_a_conversation_moves_with_what_was_drawn_from_it(
@@ -321,3 +321,28 @@ def test_a_conversation_that_no_store_held_is_refused(
     with pytest.raises(LedgerNotEmptyError):
         # The session is there, of another user.
         store.import_export({**document, **eves})
+
+
+def test_c6_what_somebody_provided_moves_without_what_was_inferred(
+    story: Told, other: MemoryStore
+) -> None:
+    store = story.store
+    store.remember("likes quiet hotels", user_id="ann", source="agent_inferred")
+    session = store.start_session(user_id="ann")
+    store.add_turn(session_id=session.session_id, role="user", content="我喜欢茶")
+
+    whole = store.export(user_id="ann").document
+    provided = store.export(user_id="ann", sources=["user_explicit"]).document
+    other.import_export(provided)
+
+    # One was inferred, one said by a tool, and of one nobody can read any more who said it.
+    assert (len(whole.facts), len(provided.facts)) == (6, 3)
+    assert provided.sources == ["user_explicit"]
+    assert not provided.about
+    assert set(provided.others) == {"turns"}
+    facts = [each.fact_id for each in provided.facts]
+    assert lives(other, facts) == lives(store, facts)
+    assert other.get_turns(session_id=session.session_id)[0].content == "我喜欢茶"
+    again = other.export(user_id="ann", sources=["user_explicit"]).document
+    assert [e.fact_id for e in again.facts] == facts
+    assert again.counts == provided.counts

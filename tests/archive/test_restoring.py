@@ -52,6 +52,7 @@ def test_a_ledger_is_restored_from_its_archive_alone(durable: Backend) -> None:
     story.store.close()
 
 
+# C7, B55: nothing of the erased in an archive, nor in a store restored from it.
 def test_who_was_erased_is_in_no_segment_and_no_restored_store(durable: Backend) -> None:
     story = told(durable)
     story.store.archive()

@@ -103,6 +103,20 @@ def test_as_of_any_other_time_opens_no_more_than_a_year_has(long: Long) -> None:
         assert of_years <= {year}, at
 
 
+def test_b43_each_retained_time_is_the_transaction_it_was(long: Long) -> None:
+    store = long.store
+    after = 0
+    while rows := store._ledger.recorder.read_transactions(after=after, limit=20):
+        for row in rows:
+            at = instant(row.recorded_at)
+            then = store.get_memory_as_of(user_id="ann", timestamp=at)
+            assert then.position == row.last_position
+            if at in long.before:
+                assert document(then) == long.before[at]
+        after = rows[-1].tx_id
+    assert after > 2 * MONTHS
+
+
 def test_what_is_in_a_snapshot_is_what_was_believed(long: Long) -> None:
     store = long.store
     timeline, recorder = store._lookup.timeline, store._ledger.recorder

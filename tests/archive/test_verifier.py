@@ -27,7 +27,7 @@ def stranger(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place / "bin" / "python"
 
 
-def test_the_verifier_inside_needs_python_and_cryptography_alone(
+def test_c18_the_verifier_inside_needs_python_and_cryptography_alone(
     made: Made, stranger: Path, tmp_path: Path
 ) -> None:
     script, file = tmp_path / "verify.py", tmp_path / "evidence.zip"

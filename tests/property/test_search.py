@@ -75,6 +75,12 @@ def check(store: MemoryStore, user: str, at: datetime, embedder: str) -> None:
         assert len(found) == len(set(found))
         if embedder == "none" and query == "nothing of it":
             assert found == []
+        both = store.search(query, user_id=user, as_of=at, limit=100, past=True)
+        current = {hit.fact for hit in both if hit.standing == "current"}
+        assert current == set(found)
+        over = {hit.fact_id for hit in both if hit.standing != "current"}
+        assert len(both) == len(current) + len(over)
+        assert over.isdisjoint(fact.fact_id for fact in believed)
     for fact in believed:
         assert fact.content is not None
         hits = store.search(fact.content, user_id=user, as_of=at, limit=len(believed))

@@ -25,7 +25,7 @@ def hits(found: SearchHits) -> RenderableType:
     for each in found:
         score = _score(each, explained=explained)
         of = [visible(str(each.fact.scope))] if of_several else []
-        table.add_row(each.fact.fact_id, said(each.fact), score, *of)
+        table.add_row(each.fact.fact_id, _says(each), score, *of)
     nothing = Text("nothing", "dim")
     return Group(
         Text(head, "bold"), Text(visible(by), "dim"), table if len(found) else nothing
@@ -50,6 +50,12 @@ def reconciled(answer: Reconciled) -> RenderableType:
     for each in answer.differences:
         table.add_row(each.fact_id, each.fault.value, each.point_id)
     return Group(Text(f"{len(answer.differences):,} differences {did}", "yellow"), table)
+
+
+def _says(hit: SearchHit) -> Text:
+    if hit.standing == "current":
+        return said(hit.fact)
+    return Text.assemble((f"{hit.standing}\n", "yellow"), said(hit.fact))
 
 
 def _score(hit: SearchHit, *, explained: bool) -> Text:

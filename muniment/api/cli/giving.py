@@ -78,8 +78,28 @@ def evidence(
     at.answer(made)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """Which part of everything is given out."""
+
+    hide_others: Annotated[
+        bool,
+        typer.Option(
+            "--hide-others", help="Replace ids of other users and teams by tokens."
+        ),
+    ] = False
+    source: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Only facts that it said first, and conversations. May be repeated.",
+        ),
+    ] = None
+
+
 def export(
     whose: Whose,
+    part: Part,
     author: Author,
     at: Place,
     *,
@@ -94,12 +114,6 @@ def export(
     matter: Annotated[
         str, typer.Option(metavar="TEXT", help="What it is for.")
     ] = "subject access",
-    hide_others: Annotated[
-        bool,
-        typer.Option(
-            "--hide-others", help="Replace ids of other users and teams by tokens."
-        ),
-    ] = False,
 ) -> None:
     """
     Give out everything about a subject: facts, versions, sources, requests, holds.
@@ -111,7 +125,11 @@ def export(
 
     with at.opened() as store:
         found = store.export(
-            scope=whose.scope, matter=matter, hide_others=hide_others, **author.by
+            scope=whose.scope,
+            matter=matter,
+            hide_others=part.hide_others,
+            sources=tuple(part.source or ()),
+            **author.by,
         )
     if html is not None:
         given_out(html, lambda: found.html().encode())

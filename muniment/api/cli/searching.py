@@ -87,6 +87,14 @@ class Narrowing:
             rich_help_panel="Narrowing",
         ),
     ] = None
+    past: Annotated[
+        bool,
+        typer.Option(
+            "--past",
+            help="Also what ended, expired or was retired, each marked so.",
+            rich_help_panel="Narrowing",
+        ),
+    ] = False
     min_position: Annotated[
         int | None,
         typer.Option(
@@ -107,6 +115,7 @@ class Narrowing:
             "since": self.since,
             "until": self.until,
             "recent_turns": self.recent_turn,
+            "past": self.past or None,
             "min_position": self.min_position,
         }
         return {name: value for name, value in named.items() if value is not None}
@@ -136,8 +145,8 @@ def search(
     """
     Find what answers a question, by words and by meaning, best first.
 
-    What is retired, ended or expired is not found. As of a time before, the answer is
-    the one that was given then, by the embedding model of then.
+    What is retired, ended or expired is not found, unless --past asks for it. As of a
+    time before, the answer is the one that was given then, by the model of then.
 
     What could not be served is said on standard error, and in the answer as unserved:
     without an embedder, for example, facts are found by their words alone.
