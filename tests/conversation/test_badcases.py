@@ -5,10 +5,14 @@ import sys
 import sysconfig
 import venv
 from dataclasses import replace
+from email.parser import Parser
+from importlib import metadata
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
+from packaging.requirements import Requirement
 
 from muniment import Badcase, Diagnosis, MemoryStore, Scope
 from muniment.api.badcases import load_badcase, replayed, summary_of, write_badcase
@@ -21,6 +25,14 @@ from tests.stores import Backend
 
 ROOT = Path(__file__).parents[2]
 CANARY = "canary 金丝雀 7734"
+OFFLINE = """
+import socket
+
+def refused(*_):
+    raise AssertionError("the script went to the network")
+
+socket.socket.connect = socket.getaddrinfo = refused
+"""
 AGENT = Path(bot.__file__)
 
 
@@ -138,13 +150,39 @@ def _install(wheel: Path, fresh: Path) -> None:
     subprocess.run(
         [sys.executable, "-m", "zipfile", "-e", str(wheel), str(target)], check=True
     )
-    # What pip would fetch from a registry; our own package is not taken from here.
+    # What pip would fetch from a registry for the wheel, and nothing else.
     ours = Path(sysconfig.get_paths()["purelib"])
-    for each in ours.iterdir():
-        if "muniment" not in each.name and not each.name.endswith(".pth"):
-            link = target / each.name
-            if not link.exists():
-                link.symlink_to(each)
+    for each in sorted(_needed(wheel)):
+        link = target / each
+        if not link.exists():
+            link.symlink_to(ours / each)
+    (target / "sitecustomize.py").write_text(OFFLINE)
+
+
+def _needed(wheel: Path) -> set[str]:
+    """Return the files and folders of the packages that *wheel* says it needs."""
+    with ZipFile(wheel) as opened:
+        (name,) = (e for e in opened.namelist() if e.endswith(".dist-info/METADATA"))
+        told = Parser().parsestr(opened.read(name).decode())
+    due, names = [Requirement(each) for each in told.get_all("Requires-Dist", [])], set()
+    found: set[str] = set()
+    while due:
+        one = due.pop()
+        extras = one.extras or {""}
+        wanted = one.marker is None or one.marker.evaluate({"extra": ""})
+        if not wanted or (one.name, *sorted(extras)) in names:
+            continue
+        names.add((one.name, *sorted(extras)))
+        package = metadata.distribution(one.name)
+        parts = {Path(each).parts[0] for each in package.files or ()}
+        found |= {each for each in parts if each not in ("..", "__pycache__")}
+        due += [
+            Requirement(str(each).partition(";")[0])
+            for each in map(Requirement, package.requires or ())
+            if each.marker is None
+            or any(each.marker.evaluate({"extra": extra}) for extra in (*extras, ""))
+        ]
+    return found
 
 
 def test_the_stage_that_lost_it_is_named_with_its_evidence(backend: Backend) -> None:
