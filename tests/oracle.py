@@ -9,7 +9,6 @@ in which no event of it begins or ends.
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import assert_never
 
@@ -64,8 +63,6 @@ class Recorded:
             case _:
                 return None
 
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 Ledger = Sequence[Recorded]
 """All events of a ledger, or those of one fact, in order."""
@@ -223,23 +220,6 @@ def at_version(fact: Ledger, version: int) -> Held:
     return held(happened(fact[:version]))
 
 
-def kept(at: Instant, until: Instant) -> bool:
-    """Whether a time is kept by thinning until *until*: later, or where a year begins."""
-    return at >= until or _began_a_year(at) or _began_a_year(Instant(at + 1))
-
-
-def readable(fact: Ledger, until: Instant) -> set[int]:
-    """Return the versions that answer about a time that is kept, known at such a time."""
-    recorded = [each.recorded_at for each in fact]
-    held = [each.start for each in _stretches(happened(fact))]
-    return {
-        version
-        for at in _kept_times(recorded, until)
-        for about in _kept_times(held, until)
-        if (version := life(happened(known(fact, at)), about)[-1]) is not None
-    }
-
-
 def had_it_not(fact: Ledger, wrote: Wrote) -> Held:
     """Return what would be believed now had the events of a cause changed nothing."""
     return _pieces(happened(fact), lambda at: _life_without(fact, wrote, at)[-1])
@@ -266,7 +246,7 @@ def taken_back(fact: Ledger, wrote: Wrote) -> Held:
 def clashing(fact: Ledger, wrote: Wrote) -> tuple[int, ...]:
     """Return the versions in which others said something on top of what would go."""
     told = happened(fact)
-    instants = [piece.start for piece in _stretches(told)]
+    instants = [piece.start for piece in stretches(told)]
     found = []
     for later, event in enumerate(fact):
         mine = [told[n] for n in range(later) if wrote(fact[n])]
@@ -283,30 +263,6 @@ def happened(fact: Ledger) -> list[FactEvent]:
     events = [each.event for each in fact]
     assert all(isinstance(event, FactEvent) for event in events)
     return [event for event in events if isinstance(event, FactEvent)]
-
-
-def _kept_times(changes: Iterable[Instant], until: Instant) -> list[Instant]:
-    """Return every time that is kept and may differ from the one before it."""
-    found = {until, *(each for each in changes if each >= until)}
-    for each in (*changes, until):
-        if BEGINNING < each < FOREVER:
-            # Where the year of a change began, and where the next one begins.
-            year = _moment(each).year
-            found |= {_year(year), _year(year + 1)}
-    found |= {Instant(each - 1) for each in found}
-    return sorted(each for each in found if kept(each, until))
-
-
-def _year(year: int) -> Instant:
-    return Instant((datetime(year, 1, 1, tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1))
-
-
-def _moment(at: Instant) -> datetime:
-    return _EPOCH + timedelta(microseconds=at)
-
-
-def _began_a_year(at: Instant) -> bool:
-    return BEGINNING < at < FOREVER and at == _year(_moment(at).year)
 
 
 def _next(
@@ -383,7 +339,7 @@ def _speaks(event: FactEvent, at: Instant) -> bool:
 def _pieces(events: Sequence[FactEvent], shown: Callable[[Instant], int | None]) -> Held:
     """Return which version is shown when: touching stretches of one version are one."""
     pieces: list[tuple[Period, int]] = []
-    for stretch in _stretches(events):
+    for stretch in stretches(events):
         version = shown(stretch.start)
         if version is None:
             continue
@@ -393,7 +349,7 @@ def _pieces(events: Sequence[FactEvent], shown: Callable[[Instant], int | None])
     return frozenset(pieces)
 
 
-def _stretches(events: Iterable[FactEvent]) -> list[Period]:
+def stretches(events: Iterable[FactEvent]) -> list[Period]:
     """Return all of time, cut wherever one of *events* begins or ends."""
     cuts = {BEGINNING, FOREVER}
     for event in events:

@@ -9,11 +9,12 @@ from typing import Final, Literal, TypedDict, Unpack
 from muniment.api import inputs, showing
 from muniment.api.answers import Fact
 from muniment.api.found import SearchHit
-from muniment.api.lookup import Point, Usable
+from muniment.api.lookup import Point
 from muniment.api.receipting import RANKER, SERVED_MAX
 from muniment.api.searching import Asked, scopes_of
 from muniment.api.summarizing import SummarizingStore
 from muniment.api.turns import Turn
+from muniment.api.usable import Usable
 from muniment.api.verbs import verb
 from muniment.domain.events import Status
 from muniment.domain.receipt import Recall, ReceiptLeft

@@ -8,7 +8,7 @@ from typing import Final, Literal
 from muniment.api import inputs, showing
 from muniment.api.answers import Fact, FactVersion
 from muniment.api.contexts import ContextStore
-from muniment.api.lookup import Point, expired
+from muniment.api.lookup import HIDDEN, Point, expired
 from muniment.api.receipts import RecallReceipt
 from muniment.api.turns import Turn
 from muniment.api.verbs import verb
@@ -31,6 +31,7 @@ Stage = Literal[
     "rolled back",
     "redacted",
     "held",
+    "hidden",
     "quarantined",
     "not recalled",
     "not found",
@@ -41,7 +42,7 @@ Stage = Literal[
 Where it was lost, from first to last; ``not used``: the agent had it.
 
 ``changed``: it said something else by then; ``held``: it waits to be forgotten, and a legal
-hold keeps it; ``quarantined``: nobody has vouched for it.
+hold keeps it; ``hidden``: so is its memory; ``quarantined``: nobody has vouched for it.
 """
 
 _LOST_BY: Final[Mapping[str, Stage]] = {
@@ -271,10 +272,11 @@ class ExplainingStore(ContextStore):
     def _barred(self, case: _Case, fact: Fact, checks: list[Check]) -> _Lost | None:
         """Note what stands against its use."""
         question = "might it be used"
-        if case.is_now and self._lookup.is_restricted(fact):
-            evidence = "it is to be forgotten, and a legal hold keeps it"
-            checks.append(_check(question, evidence, passed=False))
-            return _Lost("held", f"fact {fact.fact_id} waits to be forgotten under a hold")
+        unused = self._lookup.why_unused(fact) if case.is_now else None
+        if unused is not None:
+            checks.append(_check(question, unused, passed=False))
+            stage: Stage = "hidden" if unused == HIDDEN else "held"
+            return _Lost(stage, f"fact {fact.fact_id} is kept and not used: {unused}")
         if fact.status != Status.ACTIVE:
             evidence = f"its status is {fact.status}, and it came from {fact.source}"
             checks.append(_check(question, evidence, passed=False))

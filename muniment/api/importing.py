@@ -16,6 +16,7 @@ from muniment.domain.events import (
     FactEvent,
     FactRestored,
     FactRolledBack,
+    FactThinned,
     SubjectErased,
     SubjectEvent,
 )
@@ -273,6 +274,16 @@ def _check_order(events: Sequence[_Event]) -> None:
         returns = isinstance(each.event, FactRestored | FactRolledBack)
         if returns and not 0 <= each.event.to_version < each.version:
             raise _bad(place, "a return to a version it had")
+        if isinstance(each.event, FactThinned):
+            _check_runs(each.event.versions, each.version, place)
+
+
+def _check_runs(runs: Sequence[Sequence[Any]], version: int, place: str) -> None:
+    """Refuse what would thin versions that the fact had not then."""
+    for first, last in runs:
+        are_numbers = isinstance(first, int) and isinstance(last, int)
+        if not are_numbers or not 1 <= first <= last < version:
+            raise _bad(place, "versions it had that were thinned")
 
 
 def _add(transaction: Transaction, given: _Event) -> None:

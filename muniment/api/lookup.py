@@ -7,11 +7,12 @@ What every reading verb does: resolve its times to one position once, and read a
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from muniment.api import showing
 from muniment.api.answers import DiffEntry, Fact, FactVersion, MemoryDiff, Receipt
+from muniment.api.usable import Usable
 from muniment.domain.events import FactAsserted, FactRevised, FactThinned
 from muniment.domain.fact import Belief, Beliefs
 from muniment.domain.scope import Scope
@@ -34,6 +35,9 @@ from muniment.projections.ports import VersionVectors
 
 
 _SPANS_MAX: Final = 100_000
+
+HIDDEN: Final = "its memory is frozen and hidden"
+"""Why all of a memory is kept and not used."""
 
 withheld: Final[ContextVar[frozenset[str]]] = ContextVar("withheld", default=frozenset())
 """Facts that whoever asks may not see, where an answer cannot be without them later."""
@@ -70,25 +74,6 @@ class Point:
 
 latest: Final[ContextVar[Point | None]] = ContextVar("latest", default=None)
 """Where the last answer in this context was read, for an edge that says so beside it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Usable:
-    """
-    Subjects that may be used.
-
-    Attributes:
-        hidden: Facts of them that may not.
-        states: By the name inside, what binds each that was asked for; of the present.
-    """
-
-    subjects: Sequence[Subject]
-    hidden: frozenset[str] = frozenset()
-    states: Mapping[str, SubjectState] = field(default_factory=dict)
-
-    def state(self, subject_ref: str) -> SubjectState:
-        """Return what binds a subject; nothing where the past is looked at."""
-        return self.states.get(subject_ref, SubjectState())
 
 
 class Lookup:
@@ -264,7 +249,7 @@ class Lookup:
         """Return what may be used now: what `facts` does, but for what is restricted."""
         subject = self.ledger.vault.find(scope)
         state = self.ledger.subject_state(subject) if subject else SubjectState()
-        if state.erasure_deferred:
+        if state.is_unused:
             return []
         # At one point a fact has one belief, so this many are enough for *limit* others.
         most = limit + len(state.deferred)
@@ -272,20 +257,24 @@ class Lookup:
         usable = [each for each in found if not state.restricts(each[0].fact_id)]
         return usable[:limit]
 
-    def usable(self, subjects: Sequence[Subject]) -> "Usable":
+    def usable(self, subjects: Sequence[Subject]) -> Usable:
         """Return those of *subjects* that may be used now, and what of them may not."""
         states = {each.ref: self.ledger.subject_state(each) for each in subjects}
-        used = [each for each in subjects if not states[each.ref].erasure_deferred]
+        used = [each for each in subjects if not states[each.ref].is_unused]
         hidden = {fact_id for each in used for fact_id in states[each.ref].deferred}
         return Usable(
             subjects=used, hidden=withheld.get() | frozenset(hidden), states=states
         )
 
-    def is_restricted(self, fact: Fact) -> bool:
-        """Whether a fact is stored and not used: a hold keeps it from being erased."""
+    def why_unused(self, fact: Fact) -> str | None:
+        """Return why a fact is stored and not used, if it is not."""
         subject = self.ledger.vault.find(fact.scope)
         state = self.ledger.subject_state(subject) if subject else SubjectState()
-        return state.restricts(fact.fact_id)
+        if state.hidden:
+            return HIDDEN
+        if state.restricts(fact.fact_id):
+            return "it is to be forgotten, a legal hold keeps it"
+        return None
 
     def fact(self, fact_id: str, point: Point) -> tuple[Fact, BeliefRow] | None:
         """Return what is believed of one fact at *point*, expired or not."""

@@ -301,7 +301,7 @@ OPERATIONS: Final = (
         taken={"fact_id": Text, "hold_id": Text},
     ),
     write("release_hold", "/holds/release", needed={**OF, "hold_id": Text}),
-    write("freeze", "/freezes", needed=OF),
+    write("freeze", "/freezes", needed=OF, taken={"hide": bool}),
     write("thaw", "/thaws", needed=OF),
     read(
         "access_log",

@@ -71,10 +71,9 @@ class ReadingStore:
         fact, row = found
         if expired(row, point):
             raise FactNotCurrentError(fact_id, "it has expired")
-        if as_of is None and lookup.is_restricted(fact):
-            raise FactNotCurrentError(
-                fact_id, "it is to be forgotten, a legal hold keeps it"
-            )
+        unused = lookup.why_unused(fact) if as_of is None else None
+        if unused is not None:
+            raise FactNotCurrentError(fact_id, unused)
         return fact
 
     @verb

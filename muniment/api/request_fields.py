@@ -68,12 +68,13 @@ class CauseBody(_Body):
 
 
 class RuleBody(_Body):
-    """When facts of a category are retired."""
+    """When facts of a category are retired or thinned."""
 
     category: Text | None = None
     older_than_us: int | None = None
     unused_for_us: int | None = None
     importance_below: Share | None = None
+    thin_older_than_us: int | None = None
 
     def argument(self) -> RetentionRule:
         """Return it as the store takes it."""

@@ -11,6 +11,7 @@ from muniment.domain.commands import RetireFact
 from muniment.domain.decision import decide
 from muniment.domain.events import FactAsserted, FactRevised, RetireCause
 from muniment.domain.policy import (
+    THINNED,
     RetainedFact,
     RetentionRule,
     retirement,
@@ -136,7 +137,7 @@ class Retainer:
             yield Retirement(
                 fact_id=fact_id,
                 scope=subject.scope,
-                cause="thinned",
+                cause=THINNED,
                 until=moment(until),
                 versions=runs,
             )

@@ -6,7 +6,7 @@ from typing import TypedDict, Unpack
 
 from muniment.api import inputs, showing
 from muniment.api.found import LegRank, SearchHit, SearchHits
-from muniment.api.lookup import Point, Usable
+from muniment.api.lookup import Point
 from muniment.api.reading import ReadingStore
 from muniment.api.recalling import Recall
 from muniment.api.receipting import (
@@ -15,6 +15,7 @@ from muniment.api.receipting import (
     search_receipt,
     unaddressed,
 )
+from muniment.api.usable import Usable
 from muniment.api.verbs import verb
 from muniment.domain.events import Status
 from muniment.domain.receipt import ReceiptLeft

@@ -220,7 +220,12 @@ class Verbs:
         **by: Unpack[By],
     ) -> Receipt: ...
     def freeze(
-        self, *, user_id: str | None = ..., scope: Scope | None = ..., **by: Unpack[By]
+        self,
+        *,
+        user_id: str | None = ...,
+        scope: Scope | None = ...,
+        hide: bool = ...,
+        **by: Unpack[By],
     ) -> Receipt: ...
     def get(
         self,

@@ -6,7 +6,7 @@ from typing import Final, Unpack
 
 from muniment.api import inputs
 from muniment.api.fields import Deed
-from muniment.api.lookup import Point, Usable
+from muniment.api.lookup import Point
 from muniment.api.replaying import ReplayingStore
 from muniment.api.summaries import (
     Piece,
@@ -18,6 +18,7 @@ from muniment.api.summaries import (
     summary_of,
 )
 from muniment.api.turns import REDACTED, Turn
+from muniment.api.usable import Usable
 from muniment.api.verbs import verb, write_verb
 from muniment.domain.session import (
     SummaryMade,

@@ -273,7 +273,12 @@ class WritingStore(IndexedStore):
 
     @write_verb
     def freeze(
-        self, *, user_id: str | None = None, scope: Scope | None = None, **by: Unpack[By]
+        self,
+        *,
+        user_id: str | None = None,
+        scope: Scope | None = None,
+        hide: bool = False,
+        **by: Unpack[By],
     ) -> Receipt:
         """
         Refuse writes to a subject while an incident is looked into; reading goes on.
@@ -281,17 +286,20 @@ class WritingStore(IndexedStore):
         Args:
             user_id: Whose memory; or *scope*.
             scope: Whose memory; or *user_id*.
+            hide: Do not give anything of it to agents, either: a person who paused their
+                memory, or withdrew consent. As-of and history still show it.
             by: See `By`.
         """
         whose = inputs.scope_of(user_id, scope)
-        return self._bind(whose, FreezeSubject(), by, action="freeze")
+        command = FreezeSubject(hides=inputs.flag("hide", hide))
+        return self._bind(whose, command, by, action="freeze")
 
     @write_verb
     def thaw(
         self, *, user_id: str | None = None, scope: Scope | None = None, **by: Unpack[By]
     ) -> Receipt:
         """
-        Accept writes to a frozen subject again.
+        Accept writes to a frozen subject again, and use what was hidden.
 
         Args:
             user_id: Whose memory; or *scope*.

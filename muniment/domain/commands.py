@@ -144,7 +144,9 @@ FactCommand = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FreezeSubject:
-    """Refuse writes to the subject."""
+    """Refuse writes to the subject; where that is said, do not use its memory, either."""
+
+    hides: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

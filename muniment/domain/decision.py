@@ -88,11 +88,8 @@ def decide(
             return _if_it_changes(
                 fact, FactRetired(cause=command.cause, survivor=command.survivor)
             )
-        case RestoreFact():
-            return _brought_back(fact_id, fact, _restore(fact))
-        case RollBackFact():
-            event = FactRolledBack(to_version=command.to_version)
-            return _brought_back(fact_id, fact, _if_it_changes(fact, event))
+        case RestoreFact() | RollBackFact():
+            return _bring_back(command, fact_id, fact)
         case RedactFact():
             return () if fact.redacted else (FactRedacted(),)
         case _:
@@ -262,10 +259,14 @@ def _restore(fact: FactState) -> tuple[FactEvent, ...]:
     return (FactRestored(to_version=held[-1]),) if held else ()
 
 
-def _brought_back(
-    fact_id: str, fact: FactState, events: tuple[FactEvent, ...]
+def _bring_back(
+    command: RestoreFact | RollBackFact, fact_id: str, fact: FactState
 ) -> tuple[FactEvent, ...]:
-    """Return *events*, which leave nothing believed that nobody can read any more."""
+    if isinstance(command, RestoreFact):
+        events = _restore(fact)
+    else:
+        back = FactRolledBack(to_version=command.to_version)
+        events = _if_it_changes(fact, back)
     gone = unreadable_after(fact, reduce(evolve, events, fact))
     if gone is not None:
         raise ThinnedError(f"fact {fact_id}", version=gone)

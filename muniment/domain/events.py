@@ -225,7 +225,14 @@ FactEvent = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubjectFrozen:
-    """Writes to the subject are refused from here on."""
+    """
+    Writes to the subject are refused from here on.
+
+    Attributes:
+        hides: Whether its memory is not used, either.
+    """
+
+    hides: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ before, and may be restored. What is thinned of its old history is gone for good
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from muniment.domain.events import RetireCause
 from muniment.domain.thinning import year_start
@@ -14,7 +15,10 @@ from muniment.domain.time import Instant
 from muniment.errors import InvalidValueError
 
 
-YEAR_US = 365 * 86_400_000_000
+THINNED: Final = "thinned"
+"""The cause by which a plan names what is thinned; the others are of a `RetireCause`."""
+
+YEAR_US: Final = 365 * 86_400_000_000
 """What is younger than this is never thinned."""
 
 

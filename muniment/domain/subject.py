@@ -41,6 +41,7 @@ class SubjectState:
 
     Attributes:
         frozen: Whether writes are refused.
+        hidden: Whether it is frozen so that it is not used, either.
         holds: Holds in force, in the order they were placed.
         released: Holds that were released.
         deferred: Facts to be redacted, in the order that was asked for.
@@ -51,6 +52,7 @@ class SubjectState:
     """
 
     frozen: bool = False
+    hidden: bool = False
     holds: tuple[HoldPlaced, ...] = ()
     released: tuple[str, ...] = ()
     deferred: tuple[str, ...] = ()
@@ -74,14 +76,19 @@ class SubjectState:
 
     def withholds(self, session_id: str, number: int | None) -> bool:
         """Whether a turn, or all of a session, is stored and not used, likewise."""
-        return self.erasure_deferred or any(
+        return self.is_unused or any(
             each.session_id == session_id and each.number in (None, number)
             for each in self.deferred_words
         )
 
+    @property
+    def is_unused(self) -> bool:
+        """Whether all of it is stored and not used."""
+        return self.hidden or self.erasure_deferred
+
     def restricts(self, fact_id: str) -> bool:
-        """Whether a fact is stored and not used, since it is to be made unreadable."""
-        return self.erasure_deferred or fact_id in self.deferred
+        """Whether a fact is stored and not used."""
+        return self.is_unused or fact_id in self.deferred
 
 
 def decide(command: SubjectCommand, subject: SubjectState) -> tuple[SubjectEvent, ...]:
@@ -100,7 +107,8 @@ def decide(command: SubjectCommand, subject: SubjectState) -> tuple[SubjectEvent
         return ()
     match command:
         case FreezeSubject():
-            return () if subject.frozen else (SubjectFrozen(),)
+            is_so = subject.frozen and command.hides in (False, subject.hidden)
+            return () if is_so else (SubjectFrozen(hides=command.hides),)
         case ThawSubject():
             return (SubjectThawed(),) if subject.frozen else ()
         case PlaceHold():
@@ -139,18 +147,18 @@ def words_due(subject: SubjectState) -> tuple[WordsRedactionDeferred, ...]:
 def evolve(subject: SubjectState, event: SubjectEvent) -> SubjectState:
     """Return *subject* after *event*. Total: never raises."""
     match event:
-        case SubjectFrozen() | SubjectThawed():
-            return replace(subject, frozen=isinstance(event, SubjectFrozen))
+        case SubjectFrozen():
+            return replace(subject, frozen=True, hidden=event.hides)
+        case SubjectThawed():
+            return replace(subject, frozen=False, hidden=False)
         case HoldPlaced():
             return replace(subject, holds=(*subject.holds, event))
         case HoldReleased():
             kept = tuple(each for each in subject.holds if each.hold_id != event.hold_id)
             released = (*subject.released, event.hold_id)
             return replace(subject, holds=kept, released=released)
-        case RedactionDeferred():
-            return replace(subject, deferred=(*subject.deferred, event.fact_id))
-        case WordsRedactionDeferred():
-            return replace(subject, deferred_words=(*subject.deferred_words, event))
+        case RedactionDeferred() | WordsRedactionDeferred():
+            return _set_aside(subject, event)
         case ErasureDeferred():
             return replace(subject, erasure_deferred=True)
         case SubjectThinned():
@@ -184,6 +192,14 @@ def _defer(
             return () if deferred in subject.deferred_words else (deferred,)
         case _:
             assert_never(command)
+
+
+def _set_aside(
+    subject: SubjectState, event: RedactionDeferred | WordsRedactionDeferred
+) -> SubjectState:
+    if isinstance(event, RedactionDeferred):
+        return replace(subject, deferred=(*subject.deferred, event.fact_id))
+    return replace(subject, deferred_words=(*subject.deferred_words, event))
 
 
 def _joined(before: Period | None, event: SubjectThinned) -> Period | None:

@@ -67,7 +67,8 @@ def going(fact: FactState, recorded: Sequence[Instant], until: Instant) -> Runs:
     Return the versions of a fact whose content goes when it is thinned until *until*.
 
     Those recorded before, and never believed at a time that is kept about a time that is
-    kept. What only confirmed another version was never believed itself.
+    kept. With them goes what only confirmed a version, which is no belief itself; alone it
+    does not, since no answer would be less for it.
 
     Args:
         fact: After all its events.
@@ -81,15 +82,15 @@ def going(fact: FactState, recorded: Sequence[Instant], until: Instant) -> Runs:
         for belief, known in _lives(fact, recorded)
         if _is_asked(known, until) and _is_asked(belief.valid, until)
     }
-    gone = (
-        version
+    kept = needed | fact.thinned
+    gone = {
+        version: isinstance(event, FactAsserted | FactRevised)
         for version, event in enumerate(fact.events, 1)
         if recorded[version - 1] < until
         and isinstance(event, FactAsserted | FactRevised | FactCorroborated)
-        and version not in needed
-        and version not in fact.thinned
-    )
-    return runs_of(gone)[:RUNS_MAX]
+        and version not in kept
+    }
+    return runs_of(gone)[:RUNS_MAX] if any(gone.values()) else ()
 
 
 def runs_of(versions: Iterable[int]) -> Runs:
@@ -108,13 +109,13 @@ def is_among(version: int, runs: Runs) -> bool:
 
 def since(fact: FactState, recorded: Sequence[Instant], runs: Runs) -> Instant:
     """Return since when something of what goes was known, or held."""
-    gone = [number for first, last in runs for number in range(first, last + 1)]
+    first = runs[0][0]
     held = (
         event.valid.start
-        for event in (fact.events[number - 1] for number in gone)
-        if isinstance(event, FactAsserted | FactRevised)
+        for version, event in enumerate(fact.events, 1)
+        if isinstance(event, FactAsserted | FactRevised) and is_among(version, runs)
     )
-    return min(recorded[gone[0] - 1], *held)
+    return min((recorded[first - 1], *held))
 
 
 def _is_asked(period: Period, until: Instant) -> bool:

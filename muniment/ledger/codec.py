@@ -84,8 +84,10 @@ _STATEMENTS: dict[str, Callable[[bytes, bytes | None], Event]] = {
 """The kinds of which there are most; they are not decoded field by field."""
 
 _FIELDS = {kind: tuple(each.name for each in fields(kind)) for kind in _KINDS}
-_SCHEMAS: dict[str, int] = dict.fromkeys(_KINDS.values(), 1)
-_UPCASTERS: dict[tuple[str, int], Callable[[Fields], Fields]] = {}
+_SCHEMAS: dict[str, int] = {**dict.fromkeys(_KINDS.values(), 1), "subject.frozen": 2}
+_UPCASTERS: dict[tuple[str, int], Callable[[Fields], Fields]] = {
+    ("subject.frozen", 1): lambda header: {**header, "hides": False},
+}
 """By kind and schema: the header of the next schema from the header of this one."""
 
 SEALED = frozenset(

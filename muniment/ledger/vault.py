@@ -220,11 +220,9 @@ class Vault:
         self, subject: Subject, events: Collection[tuple[str, int, int]]
     ) -> Mapping[tuple[str, int], bytes]:
         """
-        Return by stream and version the keys of payloads that outlived their stream's.
+        Return by stream and version the keys of *events* that outlived their stream's.
 
-        Args:
-            subject: Whose.
-            events: Of each the stream, the version and the key it was sealed with.
+        Of each event: the stream, the version, the key that it was sealed with.
         """
         if not events:
             return {}
@@ -363,14 +361,8 @@ class Vault:
         scope = Scope.parse(
             sealing.unseal(key, scope_sealed, place=self._place(ref)).decode()
         )
-        subject = Subject(
-            ref,
-            scope,
-            key,
-            sealing.derived(key, "header"),
-            sealing.derived(key, "content-tag"),
-            sealing.derived(key, "request"),
-        )
+        own = (sealing.derived(key, each) for each in ("header", "content-tag", "request"))
+        subject = Subject(ref, scope, key, *own)
         if len(self._subjects) > _CACHED_MAX:
             self._subjects, self._by_scope = {}, {}
         self._subjects[ref] = self._by_scope[scope] = subject

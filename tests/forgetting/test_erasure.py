@@ -9,12 +9,14 @@ import pytest
 
 from muniment import MemoryStore, Scope
 from muniment.api.certificates import ErasureCertificate, ErasureStatus
+from muniment.api.destroying import Destroyer
 from muniment.errors import (
     InvalidInput,
     NotFound,
     SubjectFrozenError,
     UnknownFactError,
 )
+from muniment.ledger.destruction import Destruction
 from tests.forgetting.traces import LEDGER_FILE, said, traces, wrapped_keys
 from tests.stores import POSTGRESQL, SQLITE, Backend
 
@@ -356,3 +358,24 @@ def test_a_partial_erasure_is_finished_when_the_store_is_opened_again(
         assert kept.step == "done"
         assert kept.certificate is not None
         assert "status DONE" in kept.certificate
+
+
+def test_what_is_done_is_not_looked_up_again_when_something_is_forgotten(
+    backend: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    whole = Destroyer._is_said
+
+    def counted(self: Destroyer, destruction: Destruction) -> bool:
+        asked.append(destruction.stream)
+        return whole(self, destruction)
+
+    with backend.open() as store:
+        facts = [store.remember(f"tea {n}", user_id="ann").fact_id for n in range(4)]
+        for fact_id in facts[:3]:
+            store.forget(fact_id, mode="redact")
+        monkeypatch.setattr(Destroyer, "_is_said", counted)
+
+        store.forget(facts[3], mode="redact")
+
+        assert asked == [f"fact-{facts[3]}"]

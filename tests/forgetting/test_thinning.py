@@ -2,81 +2,31 @@
 
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-import sqlalchemy as sa
 
-from muniment import MemorySnapshot, MemoryStore, Receipt, RetentionRule
+from muniment import MemoryStore, RetentionRule
 from muniment.archive.evidence_check import Report, check
 from muniment.domain.policy import YEAR_US
-from muniment.errors import FactNotCurrentError, ThinnedError, UnknownFactError
-from muniment.ledger.destruction import Step
-from tests.forgetting.traces import Backup, said, traces, wrapped_keys
-from tests.stores import SECOND, Backend, SettableClock
-
-
-USER = "ann"
-RULES = [RetentionRule(thin_older_than_us=2 * YEAR_US)]
-DAY_US = 86_400 * SECOND
-
-
-def at(year: int, month: int = 1, day: int = 1) -> datetime:
-    return datetime(year, month, day, tzinfo=UTC)
-
-
-def us(moment: datetime) -> int:
-    return int(moment.timestamp()) * SECOND
-
-
-VERSIONS = [
-    (at(2018, 3), "CANARY eins 金丝雀"),
-    (at(2018, 9), "zwei"),
-    (at(2019, 2), "CANARY drei 金丝雀"),
-    (at(2019, 5), "CANARY vier"),
-    (at(2019, 11), "fünf"),
-    (at(2022, 6), "sechs"),
-    (at(2023, 7), "sieben"),
-]
-"""What the fact says from when on; the years began with the second and the fifth."""
-
-NOW = at(2024, 6)
-UNTIL = at(2022)
-GONE = ((1, 1), (3, 4))
-KEPT = [at(2018), at(2019), at(2020), at(2021), UNTIL]
-LATER = [at(2022, 3), at(2022, 8), at(2023, 3), at(2024, 2)]
-BETWEEN = [at(2018, 4), at(2019, 3), at(2019, 12), at(2021, 7)]
-
-
-@dataclass
-class Lived:
-    """A store in which years have passed."""
-
-    store: MemoryStore
-    clock: SettableClock
-    fact_id: str
-    other: str
-
-    def thin(self) -> tuple[Receipt, ...]:
-        return self.store.retain(RULES, actor="keeper", reason="policy 9")
-
-    def known(self, when: datetime) -> MemorySnapshot:
-        return self.store.get_memory_as_of(user_id=USER, timestamp=when)
-
-
-def lived(backend: Backend, **changes: object) -> Lived:
-    clock = SettableClock(us(VERSIONS[0][0]))
-    store = backend.open(clock=clock, **{"embedder": "none", **changes})
-    other = store.remember("stays as it is", user_id=USER, category="home").fact_id
-    fact = store.remember(VERSIONS[0][1], user_id=USER, category="work")
-    for when, content in VERSIONS[1:]:
-        clock.now = us(when)
-        store.update(fact.fact_id, content=content)
-    clock.now = us(NOW)
-    return Lived(store, clock, fact.fact_id, other)
+from muniment.errors import FactNotCurrentError, ThinnedError
+from tests.forgetting.lived import (
+    BETWEEN,
+    GONE,
+    KEPT,
+    LATER,
+    NOW,
+    RULES,
+    UNTIL,
+    USER,
+    at,
+    lived,
+    us,
+)
+from tests.forgetting.traces import said
+from tests.stores import Backend, SettableClock
 
 
 def evidence(store: MemoryStore, **asked: Any) -> Report:  # noqa: ANN401 - of any field
@@ -326,162 +276,3 @@ def test_frozen_memories_other_categories_and_core_facts_are_left_alone(
         assert store.plan_retention(RULES) == ()
         store.thaw(user_id=USER)
         assert len(store.plan_retention(RULES)) == 1
-
-
-def test_keys_of_what_was_kept_go_with_a_redaction_and_with_an_erasure(
-    durable: Backend,
-) -> None:
-    memory = lived(durable)
-    with memory.store as store:
-        memory.thin()
-        assert _count(durable, "payload_key") == 4
-
-        store.forget(memory.fact_id, mode="redact")
-
-        assert _count(durable, "payload_key") == 0
-        assert {e.content for e in store.get_fact_history(memory.fact_id)} == {None}
-        again = store.remember("CANARY", user_id=USER)
-        memory.clock.now = us(at(2024, 8))
-        store.update(again.fact_id, content="danach")
-        memory.clock.now = us(at(2029))
-        memory.thin()
-        store.erase(user_id=USER, reason="asked")
-        assert _count(durable, "payload_key") + _count(durable, "thinning") == 0
-        assert store.verify()
-    assert traces(durable, "CANARY") == []
-
-
-# B55, B13: archived and backed-up copies say no more than the ledger does.
-def test_neither_the_archive_nor_an_older_backup_brings_it_back(
-    durable: Backend, tmp_path: Path
-) -> None:
-    memory = lived(durable)
-    with memory.store as store:
-        backup = Backup.of(durable, tmp_path / "backup.db")
-        store.archive()
-        store.prune()
-        before = [memory.known(each) for each in KEPT]
-        keys = set(wrapped_keys(durable))
-
-        memory.thin()
-
-        assert [memory.known(each) for each in KEPT] == before
-        destroyed = keys - set(wrapped_keys(durable))
-        assert len(destroyed) == 1
-        assert traces(durable, "CANARY", *destroyed) == []
-        store.remember("later", user_id=USER)
-
-    for _ in range(2):
-        backup.restore()
-        with durable.open(clock=memory.clock, embedder="none") as store:
-            memory.store = store
-            history = store.get_fact_history(memory.fact_id)
-            assert [each.kind for each in history][7:] == ["thinned"]
-            assert history.versions[-1].thinned == GONE
-            assert [memory.known(each).facts for each in KEPT] == [e.facts for e in before]
-            for when in BETWEEN:
-                with pytest.raises(ThinnedError):
-                    memory.known(when)
-            assert store.verify()
-            store.update(memory.fact_id, content="danach")
-            assert store.get(memory.fact_id).content == "danach"
-
-
-def test_a_backup_from_before_the_fact_opens(durable: Backend, tmp_path: Path) -> None:
-    with durable.open(clock=SettableClock(us(at(2018)))) as store:
-        store.remember("first", user_id="bob")
-        backup = Backup.of(durable, tmp_path / "backup.db")
-    memory = lived(durable)
-    with memory.store:
-        memory.thin()
-
-    backup.restore()
-
-    with durable.open(clock=memory.clock) as store:
-        with pytest.raises(UnknownFactError):
-            store.get_fact_history(memory.fact_id)
-        assert store.verify()
-
-
-# C3: what nobody can read is accepted only where an event says so.
-def test_verify_finds_a_key_that_is_gone_without_an_event(durable: Backend) -> None:
-    memory = lived(durable)
-    with memory.store as store:
-        memory.thin()
-        fact = store.remember("CANARY", user_id=USER)
-        assert store.verify()
-    with durable.sql() as connection:
-        query = "SELECT key_id FROM ledger_event WHERE position = :at"
-        key_id = connection.execute(sa.text(query), {"at": fact.position}).scalar_one()
-    with durable.sql(vault=True) as connection:
-        delete = "DELETE FROM stream_key WHERE key_id = :key_id"
-        connection.execute(sa.text(delete), {"key_id": key_id})
-
-    with durable.open(clock=memory.clock) as store:
-        store.rebuild()
-        findings = store.verify().findings
-
-    assert [(each.position, each.kind) for each in findings] == [
-        (fact.position, "projection")
-    ]
-    assert "no event says why" in findings[0].problem
-
-
-def test_vectors_of_what_was_kept_are_kept_and_the_others_go(
-    durable: Backend, tmp_path: Path
-) -> None:
-    memory = lived(durable, embedder="hashing")
-    with memory.store as store:
-        store.catch_up()
-        found = [
-            store.search("zwei fünf", user_id=USER, as_of=each, explain=True)
-            for each in KEPT
-        ]
-        backup = Backup.of(durable, tmp_path / "backup.db")
-
-        memory.thin()
-        store.catch_up()
-
-        assert _count(durable, "version_vector", vault=False) == 1 + 4
-        assert [
-            store.search("zwei fünf", user_id=USER, as_of=each, explain=True)
-            for each in KEPT
-        ] == found
-        assert store.reconcile() == ()
-    backup.restore()
-    with durable.open(clock=memory.clock, embedder="hashing") as store:
-        store.catch_up()
-        again = [store.search("zwei fünf", user_id=USER, as_of=each) for each in KEPT]
-    assert [[hit.fact for hit in hits] for hits in again] == [
-        [hit.fact for hit in hits] for hits in found
-    ]
-
-
-def test_a_thinning_that_was_announced_and_never_said_is_withdrawn(
-    backend: Backend,
-) -> None:
-    memory = lived(backend)
-    with memory.store as store:
-        thinnings = store._ledger.vault.thinnings
-
-        def fail(*_: object) -> None:
-            raise RuntimeError
-
-        store._ledger.before_commit = fail
-        with pytest.raises(RuntimeError):
-            memory.thin()
-        assert [each.step for each in thinnings.all()] == [Step.ANNOUNCED]
-        store._ledger.before_commit = lambda *_: None
-
-        store.remember("goes on", user_id=USER)
-        (receipt,) = memory.thin()
-
-        assert receipt.fact_ids == (memory.fact_id,)
-        assert [each.step for each in thinnings.all()] == [Step.DONE]
-
-
-def _count(backend: Backend, table: str, *, vault: bool = True) -> int:
-    with backend.sql(vault=vault) as connection:
-        return int(
-            connection.execute(sa.text(f"SELECT count(*) FROM {table}")).scalar_one()
-        )

@@ -208,7 +208,11 @@ class Model:
         return [Appended(frozenset([fact_id]), FactRestored(to_version=version))]
 
     def freeze(self, subject: str) -> Answer:
-        return [] if self.is_frozen(subject) else [Appended(frozenset(), SubjectFrozen())]
+        return (
+            []
+            if self.is_frozen(subject)
+            else [Appended(frozenset(), SubjectFrozen(hides=False))]
+        )
 
     def thaw(self, subject: str) -> Answer:
         return [Appended(frozenset(), SubjectThawed())] if self.is_frozen(subject) else []

@@ -176,7 +176,7 @@ EXAMPLES: dict[str, list[Event]] = {
     "subject.thinned.v1": [
         SubjectThinned(since=BEGINNING, until=Instant(1_672_531_200_000_000)),
     ],
-    "subject.frozen.v1": [SubjectFrozen()],
+    "subject.frozen.v2": [SubjectFrozen(hides=False), SubjectFrozen(hides=True)],
     "subject.thawed.v1": [SubjectThawed()],
     "subject.hold_placed.v1": [
         HoldPlaced(hold_id="h-1", fact_id="f-1", matter="Case 7, 关于"),

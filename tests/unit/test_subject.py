@@ -28,6 +28,7 @@ ONE = HoldPlaced(hold_id="h-2", fact_id="f-1", matter=None)
 PLACE = PlaceHold(hold_id="h-1", fact_id=None, matter="case")
 RELEASE = ReleaseHold(hold_id="h-1")
 RELEASE_ONE = ReleaseHold(hold_id="h-2")
+FROZEN, HIDDEN = SubjectFrozen(hides=False), SubjectFrozen(hides=True)
 DEFER = DeferRedaction(fact_id="f-1")
 DEFERRED = RedactionDeferred(fact_id="f-1")
 DEFERRED_TOO = RedactionDeferred(fact_id="f-2")
@@ -36,11 +37,15 @@ DEFERRED_TOO = RedactionDeferred(fact_id="f-2")
 @pytest.mark.parametrize(
     ("given", "command", "events"),
     [
-        ([], FreezeSubject(), [SubjectFrozen()]),
-        ([SubjectFrozen()], FreezeSubject(), []),
-        ([SubjectFrozen()], ThawSubject(), [SubjectThawed()]),
+        ([], FreezeSubject(), [FROZEN]),
+        ([FROZEN], FreezeSubject(), []),
+        ([FROZEN], ThawSubject(), [SubjectThawed()]),
+        ([FROZEN], FreezeSubject(hides=True), [HIDDEN]),
+        ([HIDDEN], FreezeSubject(hides=True), []),
+        ([HIDDEN], FreezeSubject(), []),
+        ([HIDDEN, SubjectThawed()], FreezeSubject(), [FROZEN]),
         ([], ThawSubject(), []),
-        ([SubjectFrozen(), SubjectThawed()], ThawSubject(), []),
+        ([FROZEN, SubjectThawed()], ThawSubject(), []),
         ([], PLACE, [WHOLE]),
         ([WHOLE], PLACE, []),
         ([ONE], PLACE, [WHOLE]),
@@ -95,7 +100,7 @@ def test_a_released_hold_binds_no_more() -> None:
 
 
 def test_a_subject_that_was_erased_is_neither_frozen_nor_held() -> None:
-    assert fold([SubjectFrozen(), WHOLE, SubjectErased()]) == SubjectState(erased=True)
+    assert fold([FROZEN, WHOLE, SubjectErased()]) == SubjectState(erased=True)
 
 
 @pytest.mark.parametrize(

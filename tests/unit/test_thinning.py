@@ -139,6 +139,8 @@ def test_what_only_confirms_goes_with_its_years_and_what_is_believed_stays() -> 
     assert going(fold(events), recorded, year(2019)) == ((1, 3),)
     assert going(fold(events[:3]), recorded[:3], year(2019)) == ((1, 2),)
     assert going(fold(events), recorded, year(2018)) == ()
+    # What only confirms what is still believed does not go alone.
+    assert going(fold(events[:2]), recorded[:2], year(2019)) == ()
 
 
 def test_the_error_says_when_to_ask_instead() -> None:

@@ -152,16 +152,17 @@ class Certified:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Due:
-    """What rules retire now."""
+    """What rules retire and thin now."""
 
     due: "tuple[Retirement, ...]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retained:
-    """The facts that were retired by rule."""
+    """The facts that were retired, and those that were thinned, by rule."""
 
     retired: tuple[str, ...]
+    thinned: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from muniment.api.certificates import ErasureCertificate, ErasurePlan, ErasureStatus
 from muniment.api.cli.answers import Certified, Due, Held, Retained, Rotated
-from muniment.api.cli.tables import columns, words
+from muniment.api.cli.tables import columns, spans, words
 from muniment.api.custody import Verification
 
 
@@ -56,7 +56,7 @@ def rendered(answer: Custodial) -> RenderableType:
         case Held():
             return _holds(answer)
         case Retained():
-            return Text(f"{len(answer.retired):,} facts retired", "green")
+            return _retained(answer)
         case Rotated():
             return Text(f"{answer.keys:,} keys wrapped anew", "green")
         case _:
@@ -98,8 +98,16 @@ def _certificate(certificate: ErasureCertificate) -> RenderableType:
 def _due(due: Due) -> RenderableType:
     table = columns("fact", "whose", "why")
     for each in due.due:
-        table.add_row(each.fact_id, words(str(each.scope)), each.cause)
+        why = f"{each.cause} {spans(each.versions)}".strip()
+        table.add_row(each.fact_id, words(str(each.scope)), why)
     return table if due.due else Text("nothing is due", "dim")
+
+
+def _retained(retained: Retained) -> RenderableType:
+    text = f"{len(retained.retired):,} facts retired"
+    if retained.thinned:
+        text += f", {len(retained.thinned):,} thinned"
+    return Text(text, "green")
 
 
 def _holds(held: Held) -> RenderableType:

@@ -232,16 +232,29 @@ def undo(
     at.answer(receipt)
 
 
-def freeze(whose: Whose, author: Author, at: Place) -> None:
-    """Refuse writes to a memory while an incident is looked into; reading goes on."""
+def freeze(
+    whose: Whose,
+    author: Author,
+    at: Place,
+    *,
+    hide: Annotated[
+        bool, typer.Option("--hide", help="Give nothing of it to agents, either.")
+    ] = False,
+) -> None:
+    """
+    Refuse writes to a memory while an incident is looked into; reading goes on.
+
+    With --hide nothing of it is used, either, until it is thawed: for a person who paused
+    their memory, or withdrew consent.
+    """
     scope = whose.scope
     with at.opened() as store:
-        receipt = store.freeze(scope=scope, **author.by)
+        receipt = store.freeze(scope=scope, hide=hide, **author.by)
     at.answer(receipt)
 
 
 def thaw(whose: Whose, author: Author, at: Place) -> None:
-    """Accept writes to a frozen memory again."""
+    """Accept writes to a frozen memory again, and use what was hidden."""
     scope = whose.scope
     with at.opened() as store:
         receipt = store.thaw(scope=scope, **author.by)

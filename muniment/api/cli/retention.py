@@ -12,6 +12,7 @@ from muniment.api.cli.erasing import Yes
 from muniment.api.cli.options import Author, Whose
 from muniment.api.cli.place import Place
 from muniment.api.cli.schedules import Every, pause_of, repeated
+from muniment.domain.policy import THINNED
 
 
 if TYPE_CHECKING:
@@ -56,6 +57,15 @@ class Rule:
             rich_help_panel=_PANEL,
         ),
     ] = None
+    thin_older_than: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DURATION",
+            help="Not retired: of what was recorded so long ago, 365d or more, only how it "
+            "stood when each year began is kept, for good.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None
     rules: Annotated[
         Path | None,
         typer.Option(
@@ -84,6 +94,7 @@ class Rule:
             "older_than": self.older_than,
             "unused_for": self.unused_for,
             "importance_below": self.importance_below,
+            "thin_older_than": self.thin_older_than,
         }
         given = {name: value for name, value in fields.items() if value is not None}
         if given and self.rules is not None:
@@ -112,7 +123,10 @@ def retain(
     restore brings it back. Core facts go by their own expires_at alone, and what a legal
     hold binds stays. Without --user, --team or --org it is everybody's memory.
 
-    What would be retired is shown first, then you are asked.
+    What is thinned is gone for good: the keys of what facts said long ago, and did not
+    say when a year began, are destroyed, and as-of a time in between is refused.
+
+    What would be retired or thinned is shown first, then you are asked.
     """
     named = rule.named
     scope = whose.scope if whose.named else None
@@ -137,7 +151,10 @@ def _ask(due: Due, every: str | None) -> None:
     if not due.due and every is None:
         return
     again = "" if every is None else f", and what is due every {every}"
-    if not typer.confirm(f"Retire {len(due.due):,} facts{again}?", err=True):
+    thinned = sum(each.cause == THINNED for each in due.due)
+    for_good = f", and thin {thinned:,} for good" if thinned else ""
+    question = f"Retire {len(due.due) - thinned:,} facts{for_good}{again}?"
+    if not typer.confirm(question, err=True):
         terminal.note("nothing was written")
         raise typer.Exit(terminal.CANCELLED)
 
@@ -150,23 +167,28 @@ def _run(
 ) -> None:
     """Retire what is due now, subject by subject, and say what was."""
     with at.opened() as store:
-        retained = Retained(retired=_retired(store, rules, scope, author))
+        retained = _retained(store, rules, scope, author)
     at.answer(retained)
 
 
-def _retired(
+def _retained(
     store: "muniment.MemoryStore",
     rules: "tuple[RetentionRule, ...]",
     scope: "Scope | None",
     author: Author,
-) -> tuple[str, ...]:
+) -> Retained:
     due = store.plan_retention(rules, scope=scope)
     scopes = list(dict.fromkeys(each.scope for each in due))
-    retired: list[str] = []
+    done: set[str] = set()
     with terminal.counting("subjects") as progress:
         for number, each in enumerate(scopes, 1):
             for receipt in store.retain(rules, scope=each, **author.by):
-                retired.extend(receipt.fact_ids)
+                done.update(receipt.fact_ids)
             if progress is not None:
                 progress(number, len(scopes))
-    return tuple(retired)
+    # One whose hold came in between was left as it is.
+    named = [(e.fact_id, e.cause == THINNED) for e in due if e.fact_id in done]
+    return Retained(
+        retired=tuple(fact_id for fact_id, is_thinned in named if not is_thinned),
+        thinned=tuple(fact_id for fact_id, is_thinned in named if is_thinned),
+    )

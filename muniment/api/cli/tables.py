@@ -141,6 +141,8 @@ def cause(version: FactVersion) -> Text:
 
 def _what(version: FactVersion) -> Text:
     match version.kind:
+        case "thinned":
+            return Text(f"made unreadable: {spans(version.thinned)}", "dim")
         case "asserted" | "revised" | "corrected":
             span = f"\n{instant(version.valid_from)} to {instant(version.valid_to)}"
             return Text.assemble(words(version.content), (span, "cyan"))
@@ -150,6 +152,11 @@ def _what(version: FactVersion) -> Text:
             return Text(f"as after v{version.restores}", "dim")
         case _:
             return Text("", "dim")
+
+
+def spans(runs: Iterable[tuple[int, int]]) -> str:
+    """Return versions, given in runs, as a person writes them."""
+    return ", ".join(f"v{one}" if one == two else f"v{one}-{two}" for one, two in runs)
 
 
 def _count(number: int, noun: str) -> str:
@@ -163,6 +170,7 @@ _STYLES = {
     "ended": "red",
     "retired": "red",
     "redacted": "red",
+    "thinned": "red",
     "restored": "magenta",
     "rolled_back": "magenta",
 }

@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from muniment import MemoryStore
+from muniment.domain.policy import YEAR_US
 from tests.api.cli.command_line import COMMAND, WAIT_S, CommandLine, at_a_terminal
+from tests.stores import NEW_YEAR, SECOND, SettableClock
 
 
 USER = ("--user", "u-1")
@@ -26,7 +29,15 @@ def test_a_plan_says_which_facts_and_why_and_writes_nothing(cli: CommandLine) ->
 
     due = cli.ask("retain", *LITTLE, "--plan")["due"]
 
-    assert due == [{"cause": "unimportant", "fact_id": gone, "scope": "user:u-1"}]
+    assert due == [
+        {
+            "cause": "unimportant",
+            "fact_id": gone,
+            "scope": "user:u-1",
+            "until": None,
+            "versions": [],
+        }
+    ]
     assert len(cli.ask("list", *USER)["items"]) == 2
 
 
@@ -38,8 +49,9 @@ def test_what_is_due_is_retired_of_everybody_or_of_one(cli: CommandLine) -> None
     rest = cli.ask("retain", *LITTLE, "--yes")
     nothing = cli.ask("retain", *LITTLE, "--yes")
 
-    assert (one, rest) == ({"retired": [mine]}, {"retired": [yours]})
-    assert nothing == {"retired": []}
+    assert one == {"retired": [mine], "thinned": []}
+    assert rest == {"retired": [yours], "thinned": []}
+    assert nothing == {"retired": [], "thinned": []}
     last = cli.ask("history", mine)["versions"][-1]
     assert (last["kind"], last["action"], last["trigger"]) == (
         "retired",
@@ -111,7 +123,7 @@ def test_a_hold_keeps_what_rules_would_retire(cli: CommandLine) -> None:
     remembered(cli, "a", "--importance", "0.1")
     cli.ask("hold", *USER, "--matter", "case 1")
 
-    assert cli.ask("retain", *LITTLE, "--yes") == {"retired": []}
+    assert cli.ask("retain", *LITTLE, "--yes") == {"retired": [], "thinned": []}
 
 
 @pytest.mark.slow
@@ -122,13 +134,13 @@ def test_a_schedule_runs_again_until_it_is_interrupted(cli: CommandLine) -> None
 
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
         assert running.stdout is not None
-        first = [running.stdout.readline() for _ in range(5)]
-        second = [running.stdout.readline() for _ in range(3)]
+        first = [running.stdout.readline() for _ in range(6)]
+        second = [running.stdout.readline() for _ in range(4)]
         os.kill(running.pid, signal.SIGINT)
         code = running.wait(timeout=WAIT_S)
 
-    assert json.loads("".join(first)) == {"retired": [gone]}
-    assert json.loads("".join(second)) == {"retired": []}
+    assert json.loads("".join(first)) == {"retired": [gone], "thinned": []}
+    assert json.loads("".join(second)) == {"retired": [], "thinned": []}
     assert code == 130
 
 
@@ -145,6 +157,36 @@ def test_a_person_sees_what_is_due_and_is_asked(cli: CommandLine) -> None:
     assert gone in seen
     assert "Retire 1 facts?" in seen
     assert cli.fails("get", gone) == (3, "FactNotCurrentError")
+
+
+@pytest.mark.slow
+def test_what_is_thinned_is_shown_asked_for_and_told_by_history(cli: CommandLine) -> None:
+    clock = SettableClock(NEW_YEAR - 5 * YEAR_US)
+    with MemoryStore.open(cli.store, clock=clock) as store:
+        fact_id = store.remember("vor langer Zeit 很久以前", user_id="u-1").fact_id
+        clock.now += SECOND
+        store.update(fact_id, content="danach")
+    rule = ("--thin-older-than", "365d")
+    command = ["retain", *rule, "--store", str(cli.store)]
+
+    (due,) = cli.ask("retain", *rule, "--plan")["due"]
+    refused, seen = at_a_terminal(command, typed="n\n")
+    done = cli.ask("retain", *rule, "--yes")
+    history = cli.ask("history", fact_id)["versions"]
+    _, told = at_a_terminal(["history", fact_id, "--store", str(cli.store)], typed="")
+    at = history[0]["recorded_at"]
+
+    assert (due["cause"], due["versions"]) == ("thinned", [[1, 1]])
+    assert refused == 130
+    assert "thinned v1" in seen
+    assert "Retire 0 facts, and thin 1 for good?" in seen
+    assert done == {"retired": [], "thinned": [fact_id]}
+    assert [each["content"] for each in history] == [None, "danach", None]
+    assert history[-1]["thinned"] == [[1, 1]]
+    assert "(unreadable)" in told
+    assert "made unreadable: v1" in told
+    assert cli.fails("as-of", at, *USER) == (3, "ThinnedError")
+    assert cli.fails("retain", "--thin-older-than", "364d") == (2, "InvalidValueError")
 
 
 def test_the_key_is_replaced_and_everything_can_be_read(cli: CommandLine) -> None:

@@ -1,0 +1,168 @@
+"""Later lines of the deletion policy; and no line of it is without a test."""
+
+import re
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from muniment import Cause, Fact, MemoryStore, RetentionRule
+from muniment.domain.policy import YEAR_US
+from muniment.errors import FactNotCurrentError, SubjectFrozenError, ThinnedError
+from tests.api import test_forgetting_policy
+from tests.api.test_forgetting_policy import CANARY, Hands, known, said
+
+
+PAGE = Path(__file__).parents[2] / "docs" / "concepts" / "forgetting.md"
+LINE = re.compile(r"^\| (F\d+) \|", re.MULTILINE)
+TEST = re.compile(r"test_(f\d+)_")
+
+OLD = RetentionRule(thin_older_than_us=2 * YEAR_US)
+
+hands = pytest.fixture(lambda: Hands(), name="hands")  # noqa: PLW0108 - no class may be one
+
+
+@pytest.fixture
+def store(tmp_path: Path, hands: Hands) -> MemoryStore:
+    return MemoryStore.open(tmp_path / "store", clock=hands)
+
+
+def grown_old(store: MemoryStore, hands: Hands, **said_as: Any) -> Fact:  # noqa: ANN401
+    """Remember what says three things within a year, two when others began; years pass."""
+    fact = store.remember(CANARY, user_id="u", **said_as)
+    for when, content in (
+        (datetime(2026, 3, 1, tzinfo=UTC), "b"),
+        (datetime(2026, 9, 1, tzinfo=UTC), "c"),
+        (datetime(2028, 5, 1, tzinfo=UTC), "d"),
+    ):
+        hands.now = when
+        store.update(fact.fact_id, content=content)
+    hands.now = datetime(2031, 1, 1, tzinfo=UTC)
+    return fact
+
+
+def test_f27_what_was_said_between_the_years_goes_for_good(
+    store: MemoryStore, hands: Hands
+) -> None:
+    fact = grown_old(store, hands)
+    (due,) = store.plan_retention([OLD])
+    store.retain([OLD])
+
+    assert (due.cause, due.versions) == ("thinned", ((1, 2),))
+    assert due.until == datetime(2029, 1, 1, tzinfo=UTC)
+    assert said(store, fact.fact_id) == [None, None, "c", "d", None]
+    held = grown_old(store, hands)
+    store.place_hold(user_id="u", matter="m", hold_id="h", fact_id=held.fact_id)
+    hands.now = datetime(2040, 1, 1, tzinfo=UTC)
+    assert held.fact_id not in {each.fact_id for each in store.plan_retention([OLD])}
+    store.release_hold("h", user_id="u")
+    assert held.fact_id in {each.fact_id for each in store.plan_retention([OLD])}
+
+
+def test_f28_what_is_kept_is_answered_as_before(store: MemoryStore, hands: Hands) -> None:
+    grown_old(store, hands)
+    new_year = datetime(2027, 1, 1, tzinfo=UTC)
+    times = (
+        new_year,
+        new_year - timedelta(microseconds=1),
+        datetime(2029, 1, 1, tzinfo=UTC),
+        datetime(2030, 6, 1, tzinfo=UTC),
+    )
+    before = [known(store, each) for each in times]
+    store.retain([OLD])
+
+    assert before == [["c"], ["c"], ["d"], ["d"]]
+    assert [known(store, each) for each in times] == before
+
+
+def test_f29_other_times_are_refused_and_the_kept_ones_named(
+    store: MemoryStore, hands: Hands
+) -> None:
+    fact = grown_old(store, hands)
+    whole = store.remember("whole", user_id="u", valid_from="2026-01-01T00:00:00Z")
+    store.retain([OLD])
+    between = datetime(2026, 6, 1, tzinfo=UTC)
+
+    for ask in (
+        lambda: known(store, between),
+        lambda: store.get_memory_as_of(user_id="u", timestamp=hands.now, valid_at=between),
+        lambda: store.get(fact.fact_id, as_of=between),
+        lambda: store.search("b", user_id="u", as_of=between),
+    ):
+        with pytest.raises(ThinnedError, match=r"2026-01-01T.* or of 2027-01-01T"):
+            ask()
+    assert store.get(whole.fact_id, valid_at=between).content == "whole"
+
+
+def test_f30_history_names_what_went(store: MemoryStore, hands: Hands) -> None:
+    fact = grown_old(store, hands)
+    store.retain([OLD], actor="keeper", reason="policy 3")
+
+    last = store.get_fact_history(fact.fact_id).versions[-1]
+    assert (last.kind, last.thinned) == ("thinned", ((1, 2),))
+    assert (last.actor, last.reason, last.trigger) == ("keeper", "policy 3", "retention")
+
+
+def test_f31_nothing_brings_back_what_went(store: MemoryStore, hands: Hands) -> None:
+    fact = grown_old(store, hands)
+    store.retain([OLD])
+
+    with pytest.raises(ThinnedError):
+        store.rollback_fact(fact.fact_id, to_version=1)
+    since = Cause(since="2026-08-01T00:00:00Z", trigger="user_explicit")
+    plan = store.plan_rollback(user_id="u", where=since)
+    assert [each.why for each in plan.skipped] == ["what it said then was thinned"]
+
+
+def test_f32_redaction_reaches_what_stayed(store: MemoryStore, hands: Hands) -> None:
+    fact = grown_old(store, hands)
+    store.archive()
+    store.prune()
+    store.retain([OLD])
+    archived = said(store, fact.fact_id)
+    store.forget(fact.fact_id, mode="redact")
+
+    assert archived == [None, None, "c", "d", None]
+    assert said(store, fact.fact_id) == [None] * 6
+
+
+def test_f33_core_facts_and_frozen_memories_are_not_thinned(
+    store: MemoryStore, hands: Hands
+) -> None:
+    grown_old(store, hands, core=True)
+    grown_old(store, hands)
+    hands.now = datetime(2040, 1, 1, tzinfo=UTC)
+    due = store.plan_retention([OLD])
+    store.freeze(user_id="u")
+
+    assert len(due) == 1
+    assert store.plan_retention([OLD]) == ()
+
+
+# C16: a pause, or consent withdrawn, stops writes and reads at once.
+def test_f34_a_paused_memory_is_neither_used_nor_written_to(store: MemoryStore) -> None:
+    fact = store.remember("a", user_id="u")
+    store.freeze(user_id="u", hide=True, reason="consent withdrawn")
+
+    assert store.get_all(user_id="u").items == ()
+    assert list(store.search("a", user_id="u")) == []
+    assert "a" not in store.build_context("a", user_id="u").text.split()
+    with pytest.raises(FactNotCurrentError, match="hidden"):
+        store.get(fact.fact_id)
+    with pytest.raises(SubjectFrozenError):
+        store.remember("b", user_id="u")
+    assert (known(store, fact.recorded_at), said(store, fact.fact_id)) == (["a"], ["a"])
+    store.thaw(user_id="u")
+    assert store.get(fact.fact_id).content == "a"
+
+
+def test_every_line_of_the_policy_has_its_test_and_no_test_is_without() -> None:
+    lines = [each.lower() for each in LINE.findall(PAGE.read_text(encoding="utf-8"))]
+    modules = (test_forgetting_policy, sys.modules[__name__])
+    named = (TEST.match(each) for module in modules for each in vars(module))
+    tests = {found[1] for found in named if found}
+
+    assert len(lines) == len(set(lines)), "each line has a number of its own"
+    assert set(lines) == tests

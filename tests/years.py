@@ -1,0 +1,53 @@
+"""
+What thinning keeps, said as plainly as in `tests.oracle`: by asking at every kept time.
+"""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+
+from muniment.domain.time import BEGINNING, FOREVER, Instant
+from tests.oracle import Ledger, happened, known, life, stretches
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def kept(at: Instant, until: Instant) -> bool:
+    """Whether a time is kept by thinning until *until*: later, or where a year begins."""
+    return at >= until or _began_a_year(at) or _began_a_year(Instant(at + 1))
+
+
+def readable(fact: Ledger, until: Instant) -> set[int]:
+    """Return the versions that answer about a time that is kept, known at such a time."""
+    recorded = [each.recorded_at for each in fact]
+    held = [each.start for each in stretches(happened(fact))]
+    return {
+        version
+        for at in _kept_times(recorded, until)
+        for about in _kept_times(held, until)
+        if (version := life(happened(known(fact, at)), about)[-1]) is not None
+    }
+
+
+def _kept_times(changes: Iterable[Instant], until: Instant) -> list[Instant]:
+    """Return every time that is kept and may differ from the one before it."""
+    found = {until, *(each for each in changes if each >= until)}
+    for each in (*changes, until):
+        if BEGINNING < each < FOREVER:
+            # Where the year of a change began, and where the next one begins.
+            year = _moment(each).year
+            found |= {_year(year), _year(year + 1)}
+    found |= {Instant(each - 1) for each in found}
+    return sorted(each for each in found if kept(each, until))
+
+
+def _year(year: int) -> Instant:
+    return Instant((datetime(year, 1, 1, tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1))
+
+
+def _moment(at: Instant) -> datetime:
+    return _EPOCH + timedelta(microseconds=at)
+
+
+def _began_a_year(at: Instant) -> bool:
+    return BEGINNING < at < FOREVER and at == _year(_moment(at).year)
