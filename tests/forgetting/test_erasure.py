@@ -323,7 +323,7 @@ def test_an_erasure_is_partial_while_a_reader_keeps_the_old_log(
 ) -> None:
     if durable.kind == POSTGRESQL:
         pytest.skip("its log is the server's: keys are destroyed instead, and said so")
-    with durable.open(lock_timeout=0.2) as store:
+    with durable.open(lock_timeout=0.5) as store:
         lived(store)
         with reader_of_the_log(durable):
             partial = erased(store)
