@@ -317,3 +317,29 @@ def test_a_redaction_goes_on_where_its_process_was_killed(tmp_path: Path) -> Non
         assert said(store.get_turns(ours)) == [*expected, "said in between"]
         assert store.verify()
     assert traces(place, CANARY) == []
+
+
+def test_what_was_redacted_stays_so_in_an_export_and_where_it_is_imported(
+    tmp_path: Path,
+) -> None:
+    with MemoryStore.open("memory://") as store:
+        turns = talked(store)
+        ours, theirs = turns[0].session_id, talked(store)[0].session_id
+        store.summarize_session(ours, keep=0, force=True)
+        store.end_session(ours)
+        store.redact_turn(turns[1].turn_id)
+        store.redact_session(theirs)
+        export = store.export(user_id="ann").json()
+
+    assert CANARY not in str(export)
+    with MemoryStore.open(tmp_path / "store") as store:
+        store.import_export(export)
+
+        texts = [turns[0].content, REDACTED, turns[2].content, turns[3].content]
+        assert said(store.get_turns(ours)) == texts
+        assert said(store.get_turns(theirs)) == [REDACTED] * 4
+        assert store.get_session(theirs).token == REDACTED
+        assert store.get_summaries(ours) == ()
+        with pytest.raises(SessionRedactedError):
+            store.add_turn(theirs, role="user", content="on")
+        assert store.verify()
