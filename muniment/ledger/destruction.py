@@ -121,27 +121,26 @@ class Destructions:
         """
         Destroy the keys of some payloads, for every process from then on.
 
+        Nothing where another process has done it: what it kept may be less by now.
+
         Args:
             destruction: Which.
             gone: Of each payload the stream, the version and the key it was sealed with,
                 which is destroyed.
             kept: Own keys of other payloads that were sealed with those keys.
         """
-        whose = {"ledger": self._ledger, "subject_ref": destruction.subject_ref}
+        step = sa.select(_table.c.step).where(self._is(destruction)).with_for_update()
         with self._writing() as connection:
-            insert_rows(
-                connection,
-                tables.payload_key,
-                [(*whose.values(), *each) for each in kept],
-            )
-            for stream, version, key_id in gone:
-                own = {**whose, "stream": stream, "version": version}
-                for table, of in (
-                    (tables.stream_key, {**whose, "key_id": key_id}),
-                    (tables.payload_key, own),
-                ):
-                    ours = [table.c[name] == value for name, value in of.items()]
-                    connection.execute(sa.delete(table).where(*ours))
+            if connection.execute(step).scalar_one_or_none() != Step.ANNOUNCED:
+                return
+            whose = self._ledger, destruction.subject_ref
+            # In a restored ledger others may have stood in these places.
+            places = [each[:2] for each in (*gone, *kept)]
+            _delete(connection, tables.payload_key, whose, ("stream", "version"), places)
+            keys = [(key_id,) for key_id in sorted({each[2] for each in gone})]
+            _delete(connection, tables.stream_key, whose, ("key_id",), keys)
+            rows = [(*whose, *each) for each in kept]
+            insert_rows(connection, tables.payload_key, rows)
             connection.execute(
                 sa.update(tables.vault).values(epoch=tables.vault.c.epoch + 1)
             )
@@ -275,6 +274,24 @@ def _destroy_subject(connection: sa.Connection, ledger: str, subject_ref: str) -
     for table in (tables.subject_key, tables.thinning):
         ours = (table.c.ledger == ledger) & (table.c.subject_ref == subject_ref)
         connection.execute(sa.delete(table).where(ours))
+
+
+def _delete(
+    connection: sa.Connection,
+    table: sa.Table,
+    whose: tuple[str, str],
+    names: Sequence[str],
+    values: Sequence[tuple[object, ...]],
+) -> None:
+    """Delete those rows of a subject in which the columns *names* have one of *values*."""
+    every = ("ledger", "subject_ref", *names)
+    these = [table.c[name] == sa.bindparam(f"this_{name}") for name in every]
+    rows = [
+        {f"this_{name}": each for name, each in zip(every, (*whose, *one), strict=True)}
+        for one in values
+    ]
+    if rows:
+        connection.execute(sa.delete(table).where(*these), rows)
 
 
 def _count_of(table: sa.Table, where: sa.ColumnElement[bool]) -> sa.Select[Any]:
