@@ -14,6 +14,7 @@ import pytest
 
 from muniment import Cause, MemoryStore, Principal, RetentionRule, Scope
 from muniment.api.http.edges import log
+from muniment.api.turns import REDACTED
 from muniment.client import Client
 from muniment.errors import (
     IdempotencyConflictError,
@@ -118,6 +119,9 @@ def test_a_conversation_goes_over_http_as_embedded(store: MemoryStore, url: str)
         assert "喜欢茶" in context.text
         assert served.why("茶", user_id="u-talk").fact_id == fact.fact_id
         served.end_session(session.session_id)
+        assert served.redact_turn(turn.turn_id).fact_ids == (fact.fact_id,)
+        assert served.get_turn(turn.turn_id).token == REDACTED
+        served.redact_session(session.session_id, facts="keep")
         stranger = client_of(store, url, person("u-stranger"))
         with stranger, pytest.raises(NotFound, match="no such session"):
             stranger.get_turns(session.session_id)
