@@ -29,7 +29,7 @@ from tests.proofs.trees import Tiles
 
 _PAGE = 5_000
 _PROOFS = 1_000
-_ORIGIN = f"muniment/{'0' * 32}/main"
+_ORIGIN = f"muniment/{'0' * 16}/main"
 
 
 def measure(place: Place, sizes: Sizes) -> dict[str, object]:

@@ -15,6 +15,7 @@ from muniment.api.recalling import LEXICON
 from muniment.errors import EmbedderUnavailableError
 from muniment.projections.catch_up import Makers
 from muniment.projections.ports import Vector
+from muniment.recall.preselection import Preselection
 
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -116,6 +117,14 @@ def asked_again(
         query, user_id="u", as_of=hits.known_at, valid_at=hits.valid_at, **fields
     )
     return replace(again, recorded_at=hits.recorded_at)
+
+
+def ask_the_engine(store: MemoryStore) -> None:
+    """Make *store* ask its engine from the first fact on."""
+    recall = store._recall
+    recall.searcher._preselection = Preselection(
+        recall.upkeep, recall.meaning, LEXICON, ranked_max=0
+    )
 
 
 def contents(hits: SearchHits) -> list[str | None]:

@@ -42,6 +42,22 @@ def in_memory_at(directory: Path, **changes: Any) -> Settings:  # noqa: ANN401 -
     )
 
 
+@contextmanager
+def unguarded(connection: sa.Connection) -> Iterator[None]:
+    """Take the triggers away that keep what is recorded, and put them back at the end."""
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql("SET LOCAL session_replication_role = replica")
+        yield
+        return
+    query = "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"
+    triggers = connection.exec_driver_sql(query).all()
+    for name, _ in triggers:
+        connection.exec_driver_sql(f"DROP TRIGGER {name}")
+    yield
+    for _, statement in triggers:
+        connection.exec_driver_sql(statement)
+
+
 @dataclass(frozen=True)
 class Backend:
     """
@@ -90,7 +106,10 @@ class Backend:
 
     @contextmanager
     def sql(self, *, vault: bool = False) -> Iterator[sa.Connection]:
-        """Give a connection of our own, past all of Muniment; commit at the end."""
+        """
+        Give a connection of our own, past all of Muniment and its triggers, as somebody
+        has it who owns the database; commit at the end.
+        """
         url, arguments = self.database_url, {}
         if vault and self.kind == POSTGRESQL:
             arguments = {"options": f"-c search_path={VAULT_SCHEMA}"}
@@ -98,7 +117,7 @@ class Backend:
             url = f"sqlite:///{self.directory / VAULT_FILE}"
         engine = sa.create_engine(url, connect_args=arguments)
         try:
-            with engine.begin() as connection:
+            with engine.begin() as connection, unguarded(connection):
                 yield connection
         finally:
             engine.dispose()

@@ -136,21 +136,18 @@ class ArchivalStore(CustodialStore):
 
         Args:
             file: Where the zip file is written; not there yet.
-            matter: What it is for.
-            reason: Why it is made.
+            matter: What it is for; *reason* says why.
             user_id: Whose memory; or *scope*.
-            scope: Whose memory; or *user_id*.
             start: Recorded at or after; from the beginning if left out.
             end: Recorded before; up to now if left out.
-            points: When what was known is worked out: recorded times, or pairs of a
-                recorded time and the time it is about.
+            points: Recorded times of which to say what was known, or pairs with about when.
             third_parties: Names to be replaced by tokens, besides the ledger's other users.
             who: See `Who`.
 
         Raises:
             InvalidValueError: If *file* is there already.
             FutureAsOfError: If a time has not come.
-            TimeStampUnavailableError: If an authority is set and does not stamp it.
+            TimeStampUnavailableError: If the authority set does not answer.
         """
         from muniment.api.evidencing import Asked, EvidenceMaker  # noqa: PLC0415 - as below
         from muniment.api.giving import given_out, point_of  # noqa: PLC0415 - as below
@@ -164,9 +161,9 @@ class ArchivalStore(CustodialStore):
             third_parties=inputs.names("third_parties", third_parties),
         )
         origin = inputs.origin({**who, "reason": inputs.reason(reason)})
+        self._settle()
         url = self._timestamp_url
         maker = EvidenceMaker(self._lookup, asked, self.sources, timestamp_url=url)
-        self._settle()
         return given_out(Path(file), lambda: maker.make(origin))
 
     @write_verb

@@ -115,13 +115,10 @@ class EvidenceMaker:
             TRANSACTIONS: package.json_lines(transactions),
             STATES: package.json_lines(states),
             **self._readable(subject, states, first, last),
-            **{
-                f"{name}.jsonl": package.json_lines(
-                    _mapping(self._names.hidden(each)) for each in lines_of
-                )
-                for name, lines_of in kept.items()
-            },
         }
+        for name, lines_of in kept.items():
+            hidden = [_mapping(self._names.hidden(each)) for each in lines_of]
+            files |= readable.in_each_form(name, hidden)
         fields = self._fields(made, origin, attestor, (first, last), lines, states)
         files["custody.jsonl"] = package.json_lines([self._custody(made, origin, fields)])
         files["summary.html"] = summary_page(fields, files, states)

@@ -25,8 +25,10 @@ Evidence from a Muniment ledger
 summary.html          to read and to print
 history.*             every version of every fact that was recorded in the time asked for
 as_of.*               what was known at the points asked for
-differences.jsonl     what differs from one of those points to the next
-blame.jsonl           who said what was believed, and why
+differences.*         what differs from one of those points to the next
+blame.*               who said what was believed, and why
+turns.*               what was said in conversations in the time asked for
+receipts.*            what was recalled then
 events.jsonl          what the ledger stores: envelope, inclusion proof, clear text, key
 transactions.jsonl    who did it, when and why
 tree_head.txt         what the ledger signed when this was made
@@ -53,14 +55,32 @@ def tables(versions: Sequence[Line], states: Sequence[Line]) -> dict[str, bytes]
         for fact in line["facts"]
     ]
     return {
-        "history.jsonl": package.json_lines(versions),
-        "history.csv": package.csv_table(_COLUMNS, versions),
-        "history.parquet": package.parquet_table(_COLUMNS, versions),
+        **in_each_form("history", versions, columns=_COLUMNS),
         "as_of.csv": package.csv_table(_STATE_COLUMNS, held),
         "as_of.parquet": package.parquet_table(_STATE_COLUMNS, held),
-        "differences.jsonl": package.json_lines(_differences(states)),
-        "blame.jsonl": package.json_lines(_blame(states, versions)),
+        **in_each_form("differences", _differences(states)),
+        **in_each_form("blame", _blame(states, versions)),
     }
+
+
+def in_each_form(
+    name: str, lines: Sequence[Line], *, columns: Sequence[str] = ()
+) -> dict[str, bytes]:
+    """
+    Return *lines* as JSON Lines, and as tables where there are any.
+
+    Args:
+        name: Of the files, without their endings.
+        lines: To be written.
+        columns: Of the tables; those of the first line if left out. What is no text is JSON
+            in its cell.
+    """
+    files = {f"{name}.jsonl": package.json_lines(lines)}
+    named = columns or list(lines[0] if lines else ())
+    if named:
+        files[f"{name}.csv"] = package.csv_table(named, lines)
+        files[f"{name}.parquet"] = package.parquet_table(named, lines)
+    return files
 
 
 def _differences(states: Sequence[Line]) -> list[dict[str, Any]]:

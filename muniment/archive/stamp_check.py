@@ -17,6 +17,16 @@ from muniment.archive.container import AlteredError
 TIME_STAMP = "timestamp.tsr"
 
 
+_NONE = (
+    "When the package was made, but by the ledger's own clock: it has no time stamp of a "
+    "third party."
+)
+_NOT_INSTALLED = (
+    "When an authority saw the manifest: there is a time stamp of one, and the package "
+    "rfc3161-client, which checks it, is not installed."
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Stamped:
     """
@@ -44,19 +54,11 @@ def stamp_check(stamp: bytes | None, manifest: bytes, roots: Sequence[bytes]) ->
         AlteredError: If it is for something else, or does not lead to one of *roots*.
     """
     if stamp is None:
-        return Stamped(
-            is_proven=False,
-            said="When the package was made, but by the ledger's own clock: it has no time "
-            "stamp of a third party.",
-        )
+        return Stamped(is_proven=False, said=_NONE)
     try:
         import rfc3161_client as tsp  # noqa: PLC0415 - all the rest is checked without
     except ImportError:
-        return Stamped(
-            is_proven=False,
-            said="When an authority saw the manifest: there is a time stamp of one, and "
-            "the package rfc3161-client, which checks it, is not installed.",
-        )
+        return Stamped(is_proven=False, said=_NOT_INSTALLED)
     try:
         answer = tsp.decode_timestamp_response(stamp)
         seen_at, imprint = answer.tst_info.gen_time, answer.tst_info.message_imprint

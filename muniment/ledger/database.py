@@ -335,6 +335,8 @@ def _set_up_sqlite(connection: Any, _record: object) -> None:
         "synchronous=FULL",
         "secure_delete=ON",
         "foreign_keys=ON",
+        # Else what replaces a row removes it past the triggers that keep it.
+        "recursive_triggers=ON",
         "cache_size=-65536",
         "mmap_size=268435456",
         "wal_autocheckpoint=8000",

@@ -16,13 +16,7 @@ from muniment.ledger.cold import Segment, is_dropped
 from muniment.ledger.leaves import LeafHasher, StoredRow, digest_of, stored_row
 from muniment.ledger.merkle import Tile, TreeStore
 from muniment.ledger.recorder import Append, LedgerRecorder, Present
-from muniment.ledger.records import (
-    FACT,
-    Head,
-    SealedEvent,
-    StampedEvent,
-    TransactionRow,
-)
+from muniment.ledger.records import FACT, Head, SealedEvent, StampedEvent, TransactionRow
 
 
 class MemoryRecorder(LedgerRecorder):

@@ -27,12 +27,7 @@ from muniment.errors import ArchiveUnavailableError
 from muniment.ledger.cold import ColdStore, Segment, is_dropped
 from muniment.ledger.leaves import StoredRow
 from muniment.ledger.merkle import TreeStore
-from muniment.ledger.records import (
-    Head,
-    SealedEvent,
-    StampedEvent,
-    TransactionRow,
-)
+from muniment.ledger.records import Head, SealedEvent, StampedEvent, TransactionRow
 
 
 @dataclass(frozen=True, slots=True)

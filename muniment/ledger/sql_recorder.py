@@ -31,12 +31,7 @@ from muniment.ledger.merkle import TreeStore
 from muniment.ledger.prepared import rows_of_each
 from muniment.ledger.readers import ReadingConnections
 from muniment.ledger.recorder import Append, LedgerRecorder, Present
-from muniment.ledger.records import (
-    Head,
-    StampedEvent,
-    TransactionRow,
-    stamped,
-)
+from muniment.ledger.records import Head, StampedEvent, TransactionRow, stamped
 from muniment.ledger.sql_append import SqlAppend, transaction_row
 from muniment.ledger.sql_tree import SqlTree
 

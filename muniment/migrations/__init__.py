@@ -16,7 +16,7 @@ from muniment.errors import NewerSchemaError
 from muniment.ledger.database import reading, writing
 
 
-_KNOWN = ("0001", "0002", "0003", "0005", "0006", "0008")
+_KNOWN = ("0001", "0002", "0003", "0005", "0006", "0007", "0008")
 """Every revision there ever was, oldest first."""
 
 HEAD = _KNOWN[-1]

@@ -10,7 +10,6 @@ from muniment.domain.session import Role, SessionEnded
 from muniment.domain.time import FOREVER, Instant, Period
 from muniment.ledger import tables as ledger_tables
 from muniment.ledger.bulk import insert_rows
-from muniment.ledger.codec import ERASED
 from muniment.ledger.database import scrub
 from muniment.ledger.prepared import Prepared, Row, rows_among
 from muniment.ledger.recorder import Append
@@ -32,6 +31,7 @@ from muniment.projections.conversation import (
     order,
     rows_of,
 )
+from muniment.projections.sql_pages import erased_subjects
 
 
 _PAGE = 5_000
@@ -132,8 +132,8 @@ class SqlConversation:
 
     def fresh_rows(self) -> Iterator[AccountRow]:
         with self._recorder.reading() as connection:
-            erased = {row[0] for row in _ERASED.rows(connection, ledger=self._ledger)}
-        return fresh_rows(self._events(), frozenset(erased))
+            erased = erased_subjects(connection, self._ledger)
+        return fresh_rows(self._events(), erased)
 
     def rebuild(self) -> int:
         count, batch = 0, list[AccountRow]()
@@ -176,7 +176,8 @@ class SqlConversation:
         self, query: Mapping[str, Prepared], fact_ids: Sequence[str], **values: int
     ) -> Sequence[Row]:
         with self._recorder.reading() as connection:
-            return rows_among(connection, query, fact_ids, ledger=self._ledger, **values)
+            wanted = list(fact_ids)  # the driver takes a tuple for a row
+            return rows_among(connection, query, wanted, ledger=self._ledger, **values)
 
     def _events(self) -> Iterator[StampedEvent]:
         """Yield the events that rows come from."""
@@ -332,11 +333,6 @@ _END = Prepared(
     sa.update(tables.session)
     .where(_s.ledger == _text("this_ledger"), _s.session_id == _text("this_session"))
     .values(ended_at_us=_int("ended_at_us"))
-)
-_ERASED = Prepared(
-    sa.select(_e.subject_ref).where(
-        _e.ledger == _text("ledger"), _e.topic == sa.literal_column(f"'{ERASED}'")
-    )
 )
 
 

@@ -27,7 +27,7 @@ def fact_events(
         Pages of rows of `EVENT_COLUMNS`, each with its payload, wherever that is.
     """
     ledger = recorder.ledger
-    erased = {row[0] for row in _ERASED.rows(connection, ledger=ledger)}
+    erased = erased_subjects(connection, ledger)
     stream, version = FACT, 0
     while True:
         page = _STREAMS.rows(
@@ -37,6 +37,11 @@ def fact_events(
         if len(page) < _PAGE:
             return
         stream, version = page[-1][3], page[-1][4]
+
+
+def erased_subjects(connection: sa.Connection, ledger: str) -> frozenset[str]:
+    """Return the subjects of which nothing is to be derived any more."""
+    return frozenset(row[0] for row in _ERASED.rows(connection, ledger=ledger))
 
 
 def stored_rows(connection: sa.Connection, ledger: str) -> Iterator[Row]:

@@ -290,7 +290,7 @@ def test_changing_the_text_keeps_the_rest(store: MemoryStore, clock: SettableClo
 def test_reading_does_not_revive_what_has_expired(
     store: MemoryStore, clock: SettableClock
 ) -> None:
-    """langgraph #8902, #8354: an expired row was returned, and a read refreshed it."""
+    """M41: langgraph #8902, #8354: an expired row was returned, and a read refreshed it."""
     fact = store.remember("one-time code", user_id="u", expires_at=day(1))
     set_to(clock, day(1) - MICROSECOND)
     assert store.get(fact.fact_id) == fact
@@ -302,6 +302,7 @@ def test_reading_does_not_revive_what_has_expired(
         with pytest.raises(FactNotCurrentError, match="expired"):
             store.get(fact.fact_id)
         assert store.get_all(user_id="u").items == ()
+        assert store.search("one-time code", user_id="u").items == ()
         assert store.get_memory_as_of(user_id="u", timestamp=day(1)).facts == ()
         assert store.blame(user_id="u") == ()
     said_again = store.remember("one-time code", user_id="u")

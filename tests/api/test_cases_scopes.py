@@ -104,7 +104,7 @@ HOSTILE = (
 
 
 def test_every_id_reaches_its_own_memory_and_no_other(store: MemoryStore) -> None:
-    """langgraphjs #2721, CVE-2026-71433: `acme` also returned what `acme-corp` had."""
+    """M39: langgraphjs #2721, CVE-2026-71433: `acme` also gave what `acme-corp` had."""
     scopes = [Scope.user(name) for name in IDS]
     scopes += [Scope.team(name) for name in IDS[:20]] + [Scope.org()]
     facts = {
@@ -138,7 +138,7 @@ def test_ids_that_cannot_be_kept_exactly_are_refused(store: MemoryStore) -> None
 def test_a_hostile_filter_finds_what_is_called_so_and_nothing_else(
     store: MemoryStore,
 ) -> None:
-    """langgraph CVE-2025-8709, -64104, -67644: filters went into the SQL as they came."""
+    """S7: langgraph CVE-2025-8709, -64104, -67644: filters went into the SQL."""
     plain = store.remember(
         "plain", user_id="u", category="plain", session_id="s", actor="a"
     )

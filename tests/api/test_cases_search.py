@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from muniment import MemoryStore, Scope
+from muniment.api.inputs import NAME_LENGTH_MAX
 from muniment.errors import ConfigurationError, InvalidValueError
-from tests.searching import START, SteppingClock, contents, open_at
+from tests.api.test_cases_scopes import HOSTILE, IDS
+from tests.searching import START, SteppingClock, ask_the_engine, contents, open_at
 
 
 @pytest.fixture
@@ -161,6 +163,35 @@ def test_what_is_over_is_found_only_where_it_is_asked_for_and_marked(
         assert found(past=True, as_of=before) == found(as_of=before) == then
         with pytest.raises(InvalidValueError):
             found(past="yes")
+
+
+# M39 (langgraphjs#2721: `acme` also returns what `acme-corp` has), S7 (langgraph
+# CVE-2025-8709: filters are put into the query as they come).
+@pytest.mark.parametrize("way", ["timeline", "engine"])
+def test_a_hostile_name_is_a_name_and_no_pattern(way: str, tmp_path: Path) -> None:
+    names = [name for name in (*IDS, *HOSTILE) if len(name) < NAME_LENGTH_MAX]
+    with open_at(tmp_path / "store", embedder="hashing") as store:
+        for name in IDS:
+            store.remember("tea", user_id=name)
+        facts = {
+            name: store.remember(f"{n} teas", user_id="all", category=name, attribute=name)
+            for n, name in enumerate(dict.fromkeys(names))
+        }
+        store.catch_up()
+        if way == "engine":
+            ask_the_engine(store)
+
+        for name in IDS:
+            (hit,) = store.search("tea", user_id=name, receipt=False)
+            assert hit.fact.scope == Scope.user(name)
+        for name, fact in facts.items():
+            for field in ("category", "attribute"):
+                narrow: Any = {field: name}
+                (hit,) = store.search("tea", user_id="all", receipt=False, **narrow)
+                assert hit.fact == fact
+        for name in ("' OR 1=1 --", "%"):
+            with pytest.raises(InvalidValueError, match="one of active, unverified"):
+                store.search("tea", user_id="all", status=name)
 
 
 # M49 (hindsight#3323: what is restored cannot be searched).

@@ -25,6 +25,7 @@ def pages(store: MemoryStore, limit: int, category: str | None = None) -> list[F
     return found
 
 
+# M63 (codex#26684: pages by offset over a set that moves), M33 (graphiti#1724).
 def test_pages_miss_and_repeat_nothing_while_others_write(store: MemoryStore) -> None:
     store.remember_many(
         [

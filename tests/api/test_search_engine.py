@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from muniment import MemoryStore
-from muniment.api.recalling import LEXICON
 from muniment.errors import InvalidValueError
-from muniment.recall.preselection import Preselected, Preselection, Sought
-from tests.searching import START, SteppingClock, contents, open_at
+from muniment.recall.preselection import Preselected, Sought
+from tests.searching import START, SteppingClock, ask_the_engine, contents, open_at
 
 
 @pytest.fixture
@@ -25,10 +24,7 @@ def store(
     """A store in which the engine is asked from the first fact on."""
     target = "memory://" if request.param == "memory" else tmp_path / "store"
     with open_at(target, clock=clock, embedder="hashing") as opened:
-        recall = opened._recall
-        recall.searcher._preselection = Preselection(
-            recall.upkeep, recall.meaning, LEXICON, ranked_max=0
-        )
+        ask_the_engine(opened)
         yield opened
 
 

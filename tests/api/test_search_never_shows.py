@@ -12,10 +12,15 @@ from pathlib import Path
 import pytest
 
 from muniment import MemoryStore, SearchHits
-from muniment.api.recalling import LEXICON
 from muniment.recall import search
-from muniment.recall.preselection import Preselection
-from tests.searching import START, MeaningOfThree, SteppingClock, contents, open_with
+from tests.searching import (
+    START,
+    MeaningOfThree,
+    SteppingClock,
+    ask_the_engine,
+    contents,
+    open_with,
+)
 
 
 GONE = "zanzibar dumplings"
@@ -104,10 +109,7 @@ def store(
     target = tmp_path / "store" if is_engine else "memory://"
     with open_with(MeaningOfThree(), target, clock=clock) as opened:
         if is_engine:
-            recall = opened._recall
-            recall.searcher._preselection = Preselection(
-                recall.upkeep, recall.meaning, LEXICON, ranked_max=0
-            )
+            ask_the_engine(opened)
         yield opened
 
 

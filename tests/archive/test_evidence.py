@@ -296,7 +296,12 @@ def test_what_else_is_kept_of_somebody_is_given_out_with_it(
         store.sources = kept
 
     report(file.read_bytes(), made)
-    turns = contents(file.read_bytes())["turns.jsonl"]
-    assert json.loads(turns)["content"] == "你好"
+    files = contents(file.read_bytes())
+    assert json.loads(files["turns.jsonl"])["content"] == "你好"
+    (row,) = csv.DictReader(io.StringIO(files["turns.csv"].decode("utf-8-sig")))
+    assert row == {"turn_id": "t-1", "whose": "user:ann", "content": "你好"}
+    assert pl.read_parquet(io.BytesIO(files["turns.parquet"])).rows(named=True) == [row]
+    blamed = pl.read_parquet(io.BytesIO(files["blame.parquet"]))
+    assert len(blamed) == len(files["blame.jsonl"].splitlines()) > 0
     assert exported.counts.others == {"looks": 0, "turns": 1}
     assert exported.others["turns"][0]["whose"] == "user:ann"

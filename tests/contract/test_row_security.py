@@ -1,4 +1,8 @@
-"""PostgreSQL keeps ledgers apart beneath the application, tried by its own connection."""
+"""
+PostgreSQL keeps ledgers apart beneath the application, tried by its own connection.
+
+Case S21, a tenant's setting that leaks through a pool, is here.
+"""
 
 import secrets
 from collections.abc import Iterator
@@ -13,6 +17,8 @@ from psycopg import sql
 from muniment import MemoryStore
 from muniment.ledger.sql_recorder import SqlRecorder
 from muniment.ledger.tables import metadata
+from muniment.ledger.vault_tables import metadata as vault_metadata
+from tests.access.matrix import IDENTITIES, REASON
 from tests.stores import POSTGRESQL, Backend, backend_at
 
 
@@ -168,6 +174,110 @@ def test_a_stranger_without_a_ledger_sees_nothing(roles: Roles) -> None:
             assert seen(connection) == set()
     finally:
         engine.dispose()
+
+
+def vault_of(store: MemoryStore) -> sa.Engine:
+    return store._ledger.vault._engine
+
+
+VAULT_TABLES = tuple(
+    sorted(e.name for e in vault_metadata.tables.values() if "ledger" in e.columns)
+)
+
+
+@pytest.mark.parametrize("who", ["owner", "application"])
+def test_the_keys_of_another_ledger_are_out_of_sight_too(roles: Roles, who: str) -> None:
+    backend: Backend = getattr(roles, who)
+
+    with (
+        quiet(backend, "acme") as store,
+        vault_of(store).connect() as connection,
+    ):
+        for table in VAULT_TABLES:
+            query = f"SELECT DISTINCT ledger FROM {table}"
+            found = set(connection.exec_driver_sql(query).scalars())
+            assert found <= {"acme"}, table
+        connection.exec_driver_sql("SET LOCAL muniment.ledger = ''")
+        for table in VAULT_TABLES:
+            query = f"SELECT count(*) FROM {table}"
+            assert connection.exec_driver_sql(query).scalar() == 0, table
+        connection.rollback()
+        connection.exec_driver_sql("SET LOCAL muniment.ledger = '*'")
+        gone = connection.exec_driver_sql("DELETE FROM subject_key")
+        assert gone.rowcount == 0
+        seen = connection.exec_driver_sql("SELECT DISTINCT ledger FROM subject_key")
+        assert set(seen.scalars()) == {"acme", "bolt"}
+        with pytest.raises(sa.exc.ProgrammingError, match="row-level security"):
+            connection.exec_driver_sql("INSERT INTO ledger_key VALUES ('x', 'y', '')")
+
+
+def test_a_rotation_reaches_the_keys_of_every_ledger(roles: Roles) -> None:
+    with quiet(roles.application, "acme") as store:
+        wrapped = store.rotate_key()
+
+    for ledger in ("acme", "bolt"):
+        with quiet(roles.application, ledger) as store:
+            (fact,) = store.get_all(user_id="u-1")
+            assert fact.content == f"secret of {ledger}"
+    assert wrapped >= 4
+
+
+def test_one_connection_used_for_one_ledger_and_then_another_leaks_neither(
+    roles: Roles,
+) -> None:
+    """Case S21, with a pooler between that gives both ledgers the same connection."""
+    engine = sa.create_engine(roles.application.database_url, pool_size=1, max_overflow=0)
+    failing = ("SELECT 1 / 0", "SET LOCAL statement_timeout = 1; SELECT pg_sleep(5)")
+    try:
+        for name in ("acme", "bolt", "acme"):
+            with engine.connect() as connection:
+                assert ledgers(connection) == set()
+                connection.exec_driver_sql(f"SET LOCAL muniment.ledger = '{name}'")
+                assert ledgers(connection) == {name}
+                connection.rollback()
+                for statement in failing:
+                    connection.exec_driver_sql(f"SET LOCAL muniment.ledger = '{name}'")
+                    with pytest.raises(sa.exc.DBAPIError):
+                        connection.exec_driver_sql(statement)
+                    connection.rollback()
+                assert ledgers(connection) == set()
+    finally:
+        engine.dispose()
+
+
+KEPT = (
+    "DELETE FROM ledger_event WHERE stream LIKE 'access-%%'",
+    "UPDATE ledger_event SET state = '' WHERE stream LIKE 'access-%%'",
+    "UPDATE ledger_event SET state = '' WHERE position = 1",
+    "UPDATE ledger_event SET tx_id = 1",
+    "UPDATE ledger_transaction SET header = ''",
+    "DELETE FROM ledger_transaction",
+    "DELETE FROM tree_head",
+    "DELETE FROM ledger",
+    "TRUNCATE ledger_event",
+)
+
+
+@pytest.mark.parametrize("who", ["owner", "application"])
+def test_c12_nobody_changes_or_removes_what_is_recorded_on_postgresql(
+    roles: Roles, who: str
+) -> None:
+    backend: Backend = getattr(roles, who)
+    with quiet(backend, "acme") as store:
+        officer = store.acting_as(IDENTITIES["officer"])
+        officer.blame(user_id="u-1", reason=REASON)
+        store.tree_head()
+        before = len(store.access_log())
+
+        for statement in KEPT:
+            with (
+                engine_of(store).connect() as connection,
+                pytest.raises(sa.exc.ProgrammingError, match=r"never changed|permission"),
+            ):
+                connection.exec_driver_sql(statement)
+
+        assert len(store.access_log()) == before
+        assert store.verify()
 
 
 def test_pooled_connections_stay_with_their_ledger_after_errors_and_cancelling(

@@ -253,5 +253,18 @@ def test_a_proof_among_a_million_events_stays_small(
         text = proof.proof_text(events - 1, path, note)
 
     assert len(path) == hashes
-    assert 45 * hashes < len(text) <= bytes_max
+    assert 45 * hashes < len(text.encode()) <= bytes_max
+    assert len(text.encode()) - len(note.encode()) < 1_000
     assert proof.read_proof(text) == (events - 1, tuple(path), note)
+
+
+# ADR 0077: with the shortest name that a ledger could have, and no line that is optional.
+def test_no_proof_in_this_form_is_under_a_kilobyte_among_a_million_events() -> None:
+    head = proof.TreeHead(origin="a", size=10**6, root=bytes(32))
+    signature = proof.signature_line("a", PUBLIC_KEY, bytes(64))
+
+    shortest = proof.proof_text(
+        10**6 - 1, [bytes(32)] * 20, f"{proof.head_text(head)}\n{signature}"
+    )
+
+    assert len(shortest.encode()) == 1_092

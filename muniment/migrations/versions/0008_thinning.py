@@ -5,7 +5,7 @@ from alembic import op
 
 
 revision = "0008"
-down_revision = "0006"
+down_revision = "0007"
 branch_labels = None
 depends_on = None
 
@@ -36,3 +36,14 @@ def upgrade() -> None:
         sa.Column("step", sa.Text, nullable=False),
         sqlite_with_rowid=False,
     )
+    if op.get_bind().dialect.name != "sqlite":
+        # As every table of the vault that has a ledger, since revision 0007.
+        for name in ("payload_key", "thinning"):
+            op.execute(f"ALTER TABLE {name} ENABLE ROW LEVEL SECURITY")
+            op.execute(f"ALTER TABLE {name} FORCE ROW LEVEL SECURITY")
+            op.execute(
+                f"CREATE POLICY of_ledger ON {name} USING ({_OURS}) WITH CHECK ({_OURS})"
+            )
+
+
+_OURS = "ledger = (SELECT nullif(current_setting('muniment.ledger', true), ''))"

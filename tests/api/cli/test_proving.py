@@ -27,8 +27,12 @@ def envelope(fields: dict[str, Any]) -> Envelope:
 
 
 def altered(cli: CommandLine, statement: str) -> None:
+    """Alter a store as somebody can who has its file, whatever triggers stand in it."""
     database = sqlite3.connect(cli.store / "ledger.db")
     with database:
+        query = "SELECT name FROM sqlite_master WHERE type = 'trigger'"
+        for (name,) in database.execute(query).fetchall():
+            database.execute(f"DROP TRIGGER {name}")
         database.execute(statement)
     database.close()
 

@@ -29,14 +29,14 @@ def contents(answer: dict[str, list[dict[str, dict[str, str]]]]) -> list[str]:
 
 def test_search_finds_by_words_now_and_as_of_then(line: CommandLine) -> None:
     found = line.ask("search", "写什么语言", *USER)
-    then = found["recorded_at"]
+    point = ("--as-of", found["known_at"], "--valid-at", found["valid_at"])
     fact_id = found["items"][0]["fact"]["fact_id"]
     line.ask("update", fact_id, "用户写 Rust")
 
-    again = line.ask("search", "写什么语言", *USER, "--as-of", then)
+    again = line.ask("search", "写什么语言", *USER, *point)
 
     assert contents(found) == ["用户写 Python"]
-    assert again == found
+    assert {**again, "recorded_at": found["recorded_at"]} == found
     assert contents(line.ask("search", "写什么语言", *USER)) == ["用户写 Rust"]
 
 
@@ -100,13 +100,14 @@ def test_the_embedder_is_changed_and_the_old_one_answers_for_its_time(
     monkeypatch.setenv("MUNIMENT_EMBEDDER", "auto")
     found = line.ask("search", "tea", *USER)
     back = line.ask("reindex", "--embedder", "none")
-    before = line.ask("search", "tea", *USER, "--as-of", found["recorded_at"])
+    point = ("--as-of", found["known_at"], "--valid-at", found["valid_at"])
+    before = line.ask("search", "tea", *USER, *point)
 
     assert (changed["applied"], changed["model"]) == (3, "hashing-256")
     assert refused == (2, "InvalidValueError")
     assert (found["model"], found["unserved"]) == ("hashing-256", {})
     assert back["model"] == ""
-    assert before == found
+    assert {**before, "recorded_at": found["recorded_at"]} == found
     monkeypatch.setenv("MUNIMENT_EMBEDDER", "hashing")
     assert line.fails("search", "tea", *USER) == (2, "ConfigurationError")
     assert line.ask("reindex", "--embedder", "hashing")["model"] == "hashing-256"
