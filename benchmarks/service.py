@@ -2,56 +2,62 @@
 What the service and the guard cost.
 
     python benchmarks/service.py                        a PostgreSQL of our own, 16 clients
-    python benchmarks/service.py --seconds 600 --clients 16 --postgres URL --json FILE
+    python benchmarks/service.py --only mixed --seconds 600 --json FILE
 
-The service is the real command in a process of its own; each client is a thread of this
-one with a connection and an API key of its own, and asks one thing after the other. What
-the guard and the record of a look add is measured beside it, embedded, side by side.
+The service is the real command in a process of its own; the clients live in one thread of
+this process, each with a connection and API keys of its own, and ask one thing after the
+other. What the guard and the record of a look add is measured beside it, embedded, side
+by side: by one caller, and by as many at once as there are clients.
 """
 
 import argparse
-import http.client
 import json
 import os
 import statistics
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 
 if not __package__:  # run as a file, so that only the folder of this file is searched
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from benchmarks.places import Place, places
-from benchmarks.timing import race
+from benchmarks.requests import Ask, ask_together, request
+from benchmarks.timing import Work, race
 from muniment import MemoryStore, Principal
 from muniment.domain.access import Role
 from muniment.instants import to_text
 
 
+KINDS: Final = ("reads", "writes", "looks", "mixed")
 FACTS: Final = 10
-"""Of each user; an as-of reads and opens all of them."""
+"""Of each user who is read; an as-of reads and opens all of them."""
 REASON: Final = "what a look costs, measured"
 _COMMAND: Final = Path(sys.executable).with_name("muniment")
-
-Ask = Callable[[http.client.HTTPConnection, int], None]
+_ROUND: Final = ["reads"] * 7 + ["writes"] * 2 + ["searches"]
+_LOOK_EVERY: Final = 2
+"""Of mixed load: what one client asks one after the other, then again, and each second time
+with a look at another's memory at its end."""
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
     """Measure, print, and return what was measured."""
     asked = _asked(arguments)
+    found: dict[str, Any] = {}
     with places(["postgresql"], directory=asked.dir, server=asked.postgres) as (place,):
-        found = {
-            "guard": _guard(place, rounds=asked.rounds),
-            "http": _http(place, clients=asked.clients, seconds=asked.seconds),
-        }
+        if asked.rounds:
+            found["guard"] = _guard(place, rounds=asked.rounds, callers=asked.clients)
+        found["http"] = _http(
+            place, asked.only, clients=asked.clients, seconds=asked.seconds
+        )
     text = json.dumps(found, indent=2)
     sys.stdout.write(f"{text}\n")
     if asked.json is not None:
@@ -59,98 +65,159 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
     return found
 
 
-def _guard(place: Place, *, rounds: int) -> dict[str, Any]:
-    """Race one user's as-of: plain, guarded, and recorded."""
-    with MemoryStore.open(_settings(place, "guard")) as store:
+def _guard(place: Place, *, rounds: int, callers: int) -> dict[str, Any]:
+    """Race one user's as-of, plain, guarded, and recorded: by one caller, by many."""
+    with (
+        MemoryStore.open(_settings(place, "guard")) as store,
+        ThreadPoolExecutor(callers) as pool,
+    ):
         now = _filled(store, "u-1")
         mine = store.acting_as(Principal(id="u-1"))
         theirs = store.acting_as(Principal(id="o-1", roles=(Role.AUDITOR,)))
+        asked = {"user_id": "u-1", "timestamp": now}
+        contenders = {
+            "plain": _times(lambda: store.get_memory_as_of(**asked)),
+            "guarded": _times(lambda: mine.get_memory_as_of(**asked)),
+            "recorded": _times(lambda: theirs.get_memory_as_of(**asked, reason=REASON)),
+        }
 
-        def plain(count: int) -> None:
-            for _ in range(count):
-                store.get_memory_as_of(user_id="u-1", timestamp=now)
+        def by_many(work: Work) -> Work:
+            def worked(count: int) -> None:
+                list(pool.map(work, [count // callers] * callers))
 
-        def guarded(count: int) -> None:
-            for _ in range(count):
-                mine.get_memory_as_of(user_id="u-1", timestamp=now)
+            return worked
 
-        def recorded(count: int) -> None:
-            for _ in range(count):
-                theirs.get_memory_as_of(user_id="u-1", timestamp=now, reason=REASON)
-
-        contenders = {"plain": plain, "guarded": guarded, "recorded": recorded}
-        figures = race(contenders, baseline="plain", rounds=rounds, count=20)
-    return {name: asdict(each) for name, each in figures.items()}
+        alone = race(contenders, baseline="plain", rounds=rounds, count=20)
+        many = {name: by_many(contenders[name]) for name in contenders}
+        together = race(many, baseline="plain", rounds=rounds, count=5 * callers)
+    return {
+        **{name: asdict(each) for name, each in alone.items()},
+        **{f"{name}, {callers} at once": asdict(each) for name, each in together.items()},
+    }
 
 
-def _http(place: Place, *, clients: int, seconds: float) -> dict[str, Any]:
+def _times(ask: Callable[[], object]) -> Work:
+    def work(count: int) -> None:
+        for _ in range(count):
+            ask()
+
+    return work
+
+
+@dataclass(frozen=True, slots=True)
+class _Caller:
+    """
+    One client of the service.
+
+    Attributes:
+        user: Whose memory it reads; it stays as it is.
+        writer: Whose memory it writes to; it grows.
+        headers: By name, those of a request as the one, the other, or an auditor.
+        then: When all that is read was known, as in a query.
+    """
+
+    user: str
+    writer: str
+    headers: Mapping[str, Mapping[str, str]]
+    then: str
+
+    def asks(self, kind: str) -> Ask:
+        """Return what it asks, one thing after the other."""
+        if kind != "mixed":
+            return lambda number: self._ask(kind, number)
+        kinds = [*_ROUND * _LOOK_EVERY, "looks"]
+        return lambda number: self._ask(kinds[number % len(kinds)], number)
+
+    def _ask(self, kind: str, number: int) -> bytes:
+        as_of = f"/v1/memory?scope=user:{self.user}&as_of={self.then}"
+        match kind:
+            case "reads":
+                return request("GET", as_of, self.headers["user"])
+            case "looks":
+                return request("GET", as_of, self.headers["auditor"])
+            case "searches":
+                body = {"scope": f"user:{self.user}", "query": "第3句"}
+                return request("POST", "/v1/search", self.headers["user"], body)
+            case _:
+                body = {"scope": f"user:{self.writer}", "content": f"said {number}"}
+                return request("POST", "/v1/facts", self.headers["writer"], body)
+
+
+def _http(
+    place: Place, kinds: Sequence[str], *, clients: int, seconds: float
+) -> dict[str, Any]:
     settings = _settings(place, "http")
     with MemoryStore.open(settings) as store:
         users = [f"u-{number}" for number in range(clients)]
         now = [_filled(store, user) for user in users][-1]
-        keys = [store.issue_api_key(Principal(id=user)).secret for user in users]
-    then = quote(str(to_text(now)))
-
-    def read(user: str) -> Ask:
-        path = f"/v1/memory?scope=user:{user}&as_of={then}"
-        return lambda connection, _: connection.request("GET", path, headers=_OF[user])
-
-    def write(user: str) -> Ask:
-        def ask(connection: http.client.HTTPConnection, number: int) -> None:
-            body = json.dumps({"scope": f"user:{user}", "content": f"said {number}"})
-            connection.request("POST", "/v1/facts", body, _OF[user])
-
-        return ask
-
-    for user, key in zip(users, keys, strict=True):
-        _OF[user] = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+        then = quote(str(to_text(now)))
+        auditor = _headers(store, Principal(id="o-1", roles=(Role.AUDITOR,)))
+        callers = [
+            _Caller(
+                user,
+                f"{user}-writes",
+                {
+                    "user": _headers(store, Principal(id=user)),
+                    "writer": _headers(store, Principal(id=f"{user}-writes")),
+                    "auditor": {**auditor, "Muniment-Reason": quote(REASON)},
+                },
+                then,
+            )
+            for user in users
+        ]
     with _service(place, settings.database_url) as (url, process):
-        before = _resident(process.pid)
-        measured = {
-            "reads": _together(url, [read(user) for user in users], seconds),
-            "writes": _together(url, [write(user) for user in users], seconds),
+        return {
+            kind: _together(
+                url, [each.asks(kind) for each in callers], seconds, process.pid
+            )
+            for kind in kinds
         }
-        after = _resident(process.pid)
-    return {**measured, "resident_mb": {"before": before, "after": after}}
 
 
-_OF: dict[str, dict[str, str]] = {}
-"""By user, the headers of a request."""
+def _headers(store: MemoryStore, principal: Principal) -> dict[str, str]:
+    return {"Authorization": f"Bearer {store.issue_api_key(principal).secret}"}
 
 
-def _together(url: str, asks: Sequence[Ask], seconds: float) -> dict[str, float]:
+def _together(url: str, asks: Sequence[Ask], seconds: float, pid: int) -> dict[str, Any]:
     """Let every client ask for so long; return the rate and how long an answer took."""
-    taken: list[list[float]] = [[] for _ in asks]
-    wrong: list[int] = []
-    gate = threading.Barrier(len(asks))
-    host = urlsplit(url).netloc
-
-    def client(ask: Ask, mine: list[float]) -> None:
-        connection = http.client.HTTPConnection(host, timeout=60)
-        gate.wait()
-        until = time.perf_counter() + seconds
-        while (started := time.perf_counter()) < until:
-            ask(connection, len(mine))
-            answer = connection.getresponse()
-            answer.read()
-            mine.append(time.perf_counter() - started)
-            if answer.status not in (200, 201):
-                wrong.append(answer.status)
-        connection.close()
-
-    pairs = zip(asks, taken, strict=True)
-    threads = [threading.Thread(target=client, args=pair) for pair in pairs]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    every = sorted(each * 1_000 for mine in taken for each in mine)
+    with _watched(pid, seconds / 4) as resident:
+        before = _processor_seconds(pid)
+        answers = ask_together(url, asks, seconds)
+        taken = _processor_seconds(pid) - before
+    count = len(answers.taken)
+    every = sorted(each * 1_000 for each in answers.taken)
     return {
-        "per_second": len(every) / seconds,
+        "per_second": count / seconds,
         "p50_ms": statistics.median(every),
-        "p99_ms": every[int(len(every) * 0.99)],
-        "errors": len(wrong),
+        "p99_ms": every[int(count * 0.99)],
+        "slowest_ms": every[-1],
+        "answers": count,
+        "errors": len(answers.wrong),
+        "first_error": answers.wrong[0].decode(errors="replace") if answers.wrong else None,
+        "service_cpu_ms": 1_000 * taken / count,
+        "client_cpu_ms": 1_000 * answers.processor_seconds / count,
+        "resident_mb": resident,
+        "load_average": os.getloadavg()[0],
     }
+
+
+@contextmanager
+def _watched(pid: int, every: float) -> Iterator[list[float]]:
+    """Give a list of how large a process is: now, each so many seconds, and at the end."""
+    sizes, done = [_resident(pid)], threading.Event()
+
+    def watch() -> None:
+        while not done.wait(every):
+            sizes.append(_resident(pid))
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        yield sizes
+    finally:
+        done.set()
+        thread.join()
+        sizes.append(_resident(pid))
 
 
 def _filled(store: MemoryStore, user: str) -> Any:  # noqa: ANN401 - a time
@@ -197,11 +264,23 @@ def _resident(pid: int) -> float:
     return pages * os.sysconf("SC_PAGE_SIZE") / 1_000_000
 
 
+def _processor_seconds(pid: int) -> float:
+    """Return the processor time a process has taken; 0 where Linux is not."""
+    file = Path(f"/proc/{pid}/stat")
+    if not file.exists():
+        return 0.0
+    fields = file.read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def _asked(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Measure the service and the guard.")
     parser.add_argument("--seconds", type=float, default=20.0, help="of each kind")
+    parser.add_argument("--only", nargs="+", choices=KINDS, default=KINDS, metavar="KIND")
     parser.add_argument("--clients", type=int, default=16)
-    parser.add_argument("--rounds", type=int, default=30, help="of the guard's race")
+    parser.add_argument(
+        "--rounds", type=int, default=30, help="of the guard's race; 0 for none"
+    )
     parser.add_argument("--dir", type=Path, help="directory on the disk to measure")
     parser.add_argument("--postgres", metavar="URL", help="a server, instead of our own")
     parser.add_argument("--json", type=Path, help="file to write the figures to")

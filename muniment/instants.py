@@ -78,7 +78,9 @@ def to_text(value: datetime | None) -> str | None:
     """Return *value* as RFC 3339 in UTC with six digits and ``Z``; an open end stays so."""
     if value is None:
         return None
-    return value.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    if value.tzinfo is not UTC:
+        value = value.astimezone(UTC)
+    return f"{value.isoformat(timespec='microseconds').removesuffix('+00:00')}Z"
 
 
 def _from_datetime(value: datetime) -> Instant:

@@ -1,6 +1,7 @@
 """A store that accounts for who looked, and knows who asks."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Unpack
 
 from muniment.api import inputs
@@ -8,7 +9,13 @@ from muniment.api.access import ActingStore
 from muniment.api.accesses import AccessLog, AccessRecords, EmergencyAccess
 from muniment.api.answers import Receipt
 from muniment.api.archival import ArchivalStore
-from muniment.api.credentials import ApiKey, Credential, Credentials, IssuedKey
+from muniment.api.credentials import (
+    ApiKey,
+    Credential,
+    Credentials,
+    IssuedKey,
+    Opened,
+)
 from muniment.api.fields import By
 from muniment.api.transacting import receipt
 from muniment.api.verbs import verb, write_verb
@@ -46,7 +53,11 @@ class AccountableStore(ArchivalStore):
         Raises:
             NotAuthenticatedError: If it opens nothing.
         """
-        return Credentials(self._ledger).authenticate(api_key)
+        return Credentials(self._ledger, self._opened_keys).authenticate(api_key)
+
+    @cached_property
+    def _opened_keys(self) -> dict[str, Opened]:
+        return {}
 
     @verb
     def access_log(

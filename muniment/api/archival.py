@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from muniment.api.giving import Evidence
     from muniment.api.importing import Imported
     from muniment.archive.archiver import Archiver, Progress
-    from muniment.archive.package import Source
     from muniment.archive.portable import Document
+    from muniment.archive.sources import Source
     from muniment.archive.told import Archived, ArchivePlan, Rows
 
 

@@ -5,7 +5,7 @@ import hmac
 import os
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import groupby
 from typing import Final
@@ -80,10 +80,26 @@ class Credential:
 
 
 @dataclass(frozen=True, slots=True)
+class Opened:
+    """An API key as its first so many events say: events do not change."""
+
+    events: int
+    digest: str
+    ends_at: Instant | None
+    credential: Credential
+
+
+@dataclass(frozen=True, slots=True)
 class Credentials:
-    """The API keys of a ledger."""
+    """
+    The API keys of a ledger.
+
+    Attributes:
+        opened: By key id, those that were shown before.
+    """
 
     ledger: Ledger
+    opened: dict[str, Opened] = field(default_factory=dict)
 
     def issue(
         self,
@@ -169,19 +185,30 @@ class Credentials:
         found = _TOKEN.fullmatch(shown)
         if found is None:
             raise NotAuthenticatedError(_PROBLEM)
+        # Read each time, since another process may have ended it.
         stamped = self.ledger.recorder.read_stream(API_KEY + found["key_id"])
         if not stamped:
             raise NotAuthenticatedError(_PROBLEM)
-        events = self.ledger.mapper.opened(stamped, None)
-        issued = events[0].event
-        assert isinstance(issued, ApiKeyIssued), "the stream of a key begins with it"
-        if not hmac.compare_digest(issued.digest, _digest(found["secret"])):
+        known = self.opened.get(found["key_id"])
+        if known is None or known.events != len(stamped):
+            known = self._opened(found["key_id"], stamped)
+        if not hmac.compare_digest(known.digest, _digest(found["secret"])):
             raise NotAuthenticatedError(_PROBLEM)
-        ends_at = _ends_at([each.event for each in events])
         # Without an end the time is not asked for: that is a question to the database.
-        if ends_at is not None and ends_at <= self.ledger.present().now:
+        if known.ends_at is not None and known.ends_at <= self.ledger.present().now:
             raise NotAuthenticatedError(_PROBLEM)
-        return Credential(found["key_id"], _principal(issued.holder), issued.verbs)
+        return known.credential
+
+    def _opened(self, key_id: str, stamped: Sequence[StampedEvent]) -> Opened:
+        events = [each.event for each in self.ledger.mapper.opened(stamped, None)]
+        issued = events[0]
+        assert isinstance(issued, ApiKeyIssued), "the stream of a key begins with it"
+        credential = Credential(key_id, _principal(issued.holder), issued.verbs)
+        opened = Opened(len(events), issued.digest, _ends_at(events), credential)
+        if len(self.opened) >= _OPENED_MAX:
+            self.opened.clear()
+        self.opened[key_id] = opened
+        return opened
 
     def _key(self, key_id: str, stamped: Sequence[StampedEvent]) -> ApiKey:
         events = self.ledger.mapper.opened(stamped, None)
@@ -225,6 +252,7 @@ class Credentials:
 
 _SECRET_BYTES: Final = 32
 _KEYS_MAX: Final = 100_000
+_OPENED_MAX: Final = 10_000
 _TOKEN: Final = re.compile(r"mnm_(?P<key_id>[0-9a-z]{26})_(?P<secret>[0-9a-f]{64})")
 _PROBLEM: Final = "the API key is unknown, has ended, or was revoked"
 

@@ -23,7 +23,8 @@ from muniment.archive.evidence_check import (
     STATES,
     TRANSACTIONS,
 )
-from muniment.archive.package import Line, Source, base64_text
+from muniment.archive.package import base64_text
+from muniment.archive.sources import Line, Source
 from muniment.archive.timestamping import time_stamp
 from muniment.domain.scope import Scope
 from muniment.domain.text import Json

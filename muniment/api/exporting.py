@@ -16,7 +16,6 @@ from muniment.api.lookup import Lookup
 from muniment.api.shapes import shaped
 from muniment.api.summary import export_page
 from muniment.api.third_parties import Names, known_others
-from muniment.archive.package import Source
 from muniment.archive.portable import (
     FORMAT,
     About,
@@ -28,6 +27,7 @@ from muniment.archive.portable import (
     Stored,
     Version,
 )
+from muniment.archive.sources import Source
 from muniment.domain.events import FactAsserted, FactRevised, HoldPlaced
 from muniment.domain.scope import Scope
 from muniment.domain.time import BEGINNING, FOREVER

@@ -8,10 +8,11 @@ from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from muniment.api import showing
-from muniment.api.answers import DiffEntry, Fact, FactVersion, MemoryDiff, Receipt
+from muniment.api.answers import Fact, FactVersion, Receipt
 from muniment.api.usable import Usable
 from muniment.domain.events import FactAsserted, FactRevised, FactThinned
 from muniment.domain.fact import Belief, Beliefs
@@ -213,21 +214,46 @@ class Lookup:
             after: Only past this valid start and fact id.
             limit: At most so many.
         """
-        subject = self.ledger.vault.find(scope)
-        if subject is None:
-            return []
-        found = self.timeline.of_subject(
-            BeliefQuery(
-                subject_ref=subject.ref,
-                as_of=point.as_of,
-                category=category,
-                after=after,
-                limit=limit,
-                expired_at=point.asked_at,
-            )
+        query = partial(
+            BeliefQuery,
+            as_of=point.as_of,
+            category=category,
+            after=after,
+            limit=limit,
+            expired_at=point.asked_at,
         )
+        recalled = self.ledger.vault.recalled(scope)
+        if recalled is not None:
+            subject, epoch = recalled
+            mine = query(subject_ref=subject.ref)
+            believed = self._believed(subject, mine, point, epoch=epoch)
+            if believed is not None:
+                return believed
+        found = self.ledger.vault.find(scope)
+        if found is None:
+            return []
+        return self._believed(found, query(subject_ref=found.ref), point) or []
+
+    def _believed(
+        self,
+        subject: Subject,
+        query: BeliefQuery,
+        point: Point,
+        *,
+        epoch: int | None = None,
+    ) -> list[tuple[Fact, BeliefRow]] | None:
+        """
+        Return what is believed of *subject*.
+
+        ``None`` if a key was destroyed since *epoch*, where that is given: then the vault
+        is asked once, after the rows were read, and not before that, too.
+        """
+        vault = self.ledger.vault
+        found = self.timeline.of_subject(query)
         sealed = [each.said for each in found]
         said = self.ledger.mapper.opened(sealed, subject, tagged=False)
+        if epoch is not None and epoch != (vault.known_epoch if found else vault.epoch()):
+            return None
         if any(_says_nothing(each) for each in said) and self.ledger.was_erased(subject):
             # It was erased while this was read: its keys go before its rows.
             return []
@@ -377,16 +403,3 @@ def expired(row: BeliefRow, point: Point) -> bool:
     """Whether a belief is no longer used at *point*, since its time to live is over."""
     expires_at = row.traits.expires_at
     return expires_at is not None and expires_at <= point.asked_at
-
-
-def diff_of(
-    entries: Sequence[DiffEntry], from_position: int, to_position: int
-) -> MemoryDiff:
-    """Return *entries* sorted into what was added, removed and changed."""
-    return MemoryDiff(
-        added=tuple(each for each in entries if each.before is None),
-        removed=tuple(each for each in entries if each.after is None),
-        changed=tuple(each for each in entries if each.before and each.after),
-        from_position=from_position,
-        to_position=to_position,
-    )

@@ -5,7 +5,7 @@ from itertools import pairwise
 from typing import Any
 
 from muniment.archive import package
-from muniment.archive.package import Line
+from muniment.archive.sources import Line
 
 
 _SAID = ("fact_id", "version", "content", "valid_from", "valid_to", "recorded_at")

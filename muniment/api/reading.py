@@ -14,7 +14,7 @@ from muniment.api.answers import (
     ModifiedFact,
     Page,
 )
-from muniment.api.lookup import Lookup, Point, diff_of, expired
+from muniment.api.lookup import Lookup, Point, expired
 from muniment.api.verbs import verb
 from muniment.domain.events import FactRestored, FactRolledBack
 from muniment.domain.fact import FactState
@@ -222,7 +222,7 @@ class ReadingStore:
             for fact_id in differing
             if fact_id in causes  # or it was erased meanwhile
         ]
-        return diff_of(entries, first.position, second.position)
+        return showing.diff_of(entries, first.position, second.position)
 
     @verb
     def list_modified_facts(

@@ -15,7 +15,7 @@ from muniment.api.answers import (
     RollbackPlan,
     SkippedFact,
 )
-from muniment.api.lookup import Lookup, diff_of
+from muniment.api.lookup import Lookup
 from muniment.api.transacting import receipt
 from muniment.domain import rollback
 from muniment.domain.fact import Beliefs, touched
@@ -231,7 +231,7 @@ class Planner:
                 )
             )
         first = committed.position - len(committed.events)
-        return diff_of(entries, first, committed.position)
+        return showing.diff_of(entries, first, committed.position)
 
     def _streams(
         self, scope: Scope
@@ -269,7 +269,7 @@ class Planner:
         entries = self._entries(subject, streams, shown) if subject else {}
         versions = self._clashing(subject, streams, moves) if subject else {}
         return RollbackPlan(
-            diff=diff_of(
+            diff=showing.diff_of(
                 [entries[each.fact_id] for each in moves.moves], position, position
             ),
             skipped=tuple(SkippedFact(fact_id=e.fact_id, why=e.why) for e in moves.skipped),

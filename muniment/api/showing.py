@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from muniment.api.answers import Fact, FactVersion
+from muniment.api.answers import DiffEntry, Fact, FactVersion, MemoryDiff
 from muniment.domain.events import (
     Event,
     Evidence,
@@ -169,3 +169,16 @@ def _period(event: Event) -> tuple[datetime | None, datetime | None]:
             return None, to_datetime(event.valid_to)
         case _:
             return None, None
+
+
+def diff_of(
+    entries: Sequence[DiffEntry], from_position: int, to_position: int
+) -> MemoryDiff:
+    """Return *entries* sorted into what was added, removed and changed."""
+    return MemoryDiff(
+        added=tuple(each for each in entries if each.before is None),
+        removed=tuple(each for each in entries if each.after is None),
+        changed=tuple(each for each in entries if each.before and each.after),
+        from_position=from_position,
+        to_position=to_position,
+    )

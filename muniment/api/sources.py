@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from muniment.api.shapes import shaped
-from muniment.archive.package import Line
+from muniment.archive.sources import Line
 from muniment.domain.scope import Scope
 from muniment.domain.time import Instant, Period
 from muniment.ledger.vault import Subject
@@ -13,7 +13,7 @@ from muniment.ledger.vault import Subject
 @dataclass(frozen=True, slots=True)
 class Kept:
     """
-    A `muniment.archive.package.Source` over a verb of the store.
+    A `muniment.archive.sources.Source` over a verb of the store.
 
     Attributes:
         name: What its file is called, without its ending.

@@ -8,7 +8,7 @@ import io
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,11 +22,10 @@ from muniment.archive import (
     verifier,
 )
 from muniment.archive.evidence_check import EVIDENCE, MANIFEST, SIGNATURE
+from muniment.archive.sources import Line
 from muniment.archive.stamp_check import TIME_STAMP
-from muniment.domain.time import Instant
 from muniment.ledger import proof
 from muniment.ledger.attesting import Attestor
-from muniment.ledger.vault import Subject
 
 
 VERIFIER = "verify.py"
@@ -39,28 +38,6 @@ _PARTS: Sequence[ModuleType] = (
     evidence_check,
     verifier,
 )
-
-Line = Mapping[str, Any]
-"""One line of JSON Lines, of JSON types alone."""
-
-
-class Source(Protocol):
-    """
-    Something else that is kept of subjects, such as turns of conversation or receipts.
-
-    Attributes:
-        name: What its file is called, without its ending: lower case, no spaces.
-    """
-
-    @property
-    def name(self) -> str: ...
-
-    def lines(self, subject: Subject, *, start: Instant, end: Instant) -> Iterable[Line]:
-        """
-        Yield what is kept of *subject* that was recorded in ``[start, end)``, in order.
-
-        In clear text, and of nobody else.
-        """
 
 
 def json_lines(lines: Iterable[Line]) -> bytes:

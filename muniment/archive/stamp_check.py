@@ -9,8 +9,6 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from cryptography.x509 import load_pem_x509_certificates
-
 from muniment.archive.container import AlteredError
 
 
@@ -57,6 +55,7 @@ def stamp_check(stamp: bytes | None, manifest: bytes, roots: Sequence[bytes]) ->
         return Stamped(is_proven=False, said=_NONE)
     try:
         import rfc3161_client as tsp  # noqa: PLC0415 - all the rest is checked without
+        from cryptography import x509  # noqa: PLC0415 - as before, and slow to load
     except ImportError:
         return Stamped(is_proven=False, said=_NOT_INSTALLED)
     try:
@@ -73,7 +72,7 @@ def stamp_check(stamp: bytes | None, manifest: bytes, roots: Sequence[bytes]) ->
             said=f"That an authority saw the manifest at {at}, as its time stamp says: get "
             "its root certificate by another way and name that with --stamp-root.",
         )
-    known = [found for root in roots for found in load_pem_x509_certificates(root)]
+    known = [found for root in roots for found in x509.load_pem_x509_certificates(root)]
     try:
         tsp.VerifierBuilder(roots=known).build().verify_message(answer, manifest)
     except tsp.VerificationError as error:

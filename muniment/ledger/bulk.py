@@ -1,11 +1,12 @@
 """Many rows into one table, the quickest way each database has."""
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
 
-from muniment.ledger.prepared import driver_cursor
+from muniment.ledger.prepared import driver_cursor, session
 
 
 COPY_FROM_ROWS = 200
@@ -19,8 +20,6 @@ _TYPES: dict[type[sa.types.TypeEngine[Any]], str] = {
     sa.Text: "text",
 }
 """As PostgreSQL calls the types that our columns have."""
-
-_statements: dict[tuple[str, str], str] = {}
 
 
 def insert_rows(
@@ -38,7 +37,14 @@ def insert_rows(
     if _can_copy(connection, table, len(rows)):
         _copy(connection, table, rows)
         return
-    statement = _insert(connection.dialect.name, table)
+    if connection.dialect.name == "postgresql":
+        if len(rows) == 1:
+            session(connection).run(_insert_one(table), rows[0])
+        else:
+            columns = [list(column) for column in zip(*rows, strict=True)]
+            session(connection).run(_insert_lists(table), columns)
+        return
+    statement = _insert(table)
     if len(rows) == 1:
         driver_cursor(connection).execute(statement, rows[0])
     else:
@@ -55,14 +61,26 @@ def _can_copy(connection: sa.Connection, table: sa.Table, count: int) -> bool:
     return row is not None and not row[0]
 
 
-def _insert(dialect: str, table: sa.Table) -> str:
-    known = _statements.get((dialect, table.name))
-    if known is None:
-        mark = "%s" if dialect == "postgresql" else "?"
-        marks = ", ".join(mark for _ in table.columns)
-        known = f"INSERT INTO {table.name} ({_names(table)}) VALUES ({marks})"
-        _statements[dialect, table.name] = known
-    return known
+@cache
+def _insert(table: sa.Table) -> str:
+    marks = ", ".join("?" for _ in table.columns)
+    return f"INSERT INTO {table.name} ({_names(table)}) VALUES ({marks})"
+
+
+@cache
+def _insert_one(table: sa.Table) -> str:
+    marks = ", ".join(f"${number}" for number in range(1, len(table.columns) + 1))
+    return f"INSERT INTO {table.name} ({_names(table)}) VALUES ({marks})"
+
+
+@cache
+def _insert_lists(table: sa.Table) -> str:
+    """Return the statement for however many rows, whose parameters are columns."""
+    lists = ", ".join(
+        f"${number}::{_TYPES[type(column.type)]}[]"
+        for number, column in enumerate(table.columns, 1)
+    )
+    return f"INSERT INTO {table.name} ({_names(table)}) SELECT * FROM unnest({lists})"
 
 
 def _copy(

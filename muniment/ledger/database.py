@@ -87,7 +87,9 @@ def connect(
         parsed,
         pool_size=pool_size,
         max_overflow=pool_size,
-        connect_args={"options": options},
+        # Statements are prepared in `libpq`; the driver, where it prepares some of its own,
+        # throws away all when a transaction is undone.
+        connect_args={"options": options, "prepare_threshold": None},
     )
     sa.event.listen(engine, "checkin", _note_idle)
     sa.event.listen(engine, "checkout", _refuse_stale)

@@ -7,7 +7,6 @@ decision and its events are one. What is read outside of the lock is a prefix.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from muniment.domain.events import RequestAnswered
 from muniment.domain.rollback import Stamp
@@ -27,6 +26,7 @@ from muniment.errors import (
 from muniment.ledger import codec, sealing
 from muniment.ledger.application import LedgerApplication
 from muniment.ledger.group_commit import GroupCommit, Ticket
+from muniment.ledger.inline import InlineAccount, InlineProjection
 from muniment.ledger.mapper import SealingMapper
 from muniment.ledger.recorder import Append, LedgerRecorder, Present
 from muniment.ledger.records import (
@@ -40,7 +40,6 @@ from muniment.ledger.records import (
 )
 from muniment.ledger.stamping import recorded, stamp_of
 from muniment.ledger.transaction import (
-    FactChange,
     Request,
     Transaction,
     refuse_if_bound,
@@ -72,25 +71,6 @@ class Committed:
     subject: Subject
     events: tuple[RecordedEvent, ...]
     repeated: bool = False
-
-
-class InlineProjection(Protocol):
-    """A read model that changes in the transaction that appends the events."""
-
-    def apply(self, append: Append, changes: Sequence[FactChange]) -> None:
-        """
-        Fold what one transaction did; durable with it, or not at all.
-
-        Raises:
-            ProjectionError: If the read model cannot be what the ledger says.
-        """
-
-
-class InlineAccount(Protocol):
-    """A read model of what is no fact, that changes in the transaction of the events."""
-
-    def apply(self, append: Append, events: Sequence[RecordedEvent]) -> None:
-        """Fold *events* of one transaction; durable with them, or not at all."""
 
 
 class Ledger:
@@ -252,12 +232,21 @@ class Ledger:
     def _carry_out_together(self, batch: Sequence[Ticket[Request, Committed]]) -> None:
         with self.recorder.appending() as append:
             first_tx = append.head.tx_id + 1
+            self._foresee(append, [each.request for each in batch])
             answers = [self._carry_out_one(append, ticket) for ticket in batch]
             self.before_commit(append, first_tx)
         # Only now is anything durable.
         for ticket, answer in zip(batch, answers, strict=True):
             ticket.answer = answer
         self.on_append()
+
+    def _foresee(self, append: Append, requests: Sequence[Request]) -> None:
+        """Ask once what each request of a batch would ask again."""
+        # Whoever erases says so in the ledger, under the lock, before keys are destroyed:
+        # what is known now holds as long as the subject's own stream does not say so.
+        self.vault.epoch()
+        known = (self.vault.recalled(each.scope) for each in requests if each.scope)
+        append.foresee(sorted({SUBJECT + each[0].ref for each in known if each}))
 
     def _carry_out_one(
         self, append: Append, ticket: Ticket[Request, Committed]
@@ -318,7 +307,8 @@ class Ledger:
     def _subject_of(self, append: Append, request: Request) -> Subject:
         match request:
             case Request(scope=Scope() as scope):
-                return self.vault.find_or_make(scope)
+                recalled = self.vault.recalled(scope)
+                return recalled[0] if recalled else self.vault.find_or_make(scope)
             case Request(subject_ref=str() as ref):
                 unknown: MunimentError = SubjectErasedError(ref)
                 subject = self.vault.subject(ref)

@@ -198,6 +198,12 @@ class _MemoryAppend:
     def now(self) -> Instant:
         return self._recorder.present().now
 
+    def connection_about(self, subject_ref: str) -> None:
+        return None
+
+    def foresee(self, streams: Sequence[str]) -> None:
+        pass
+
     def next_time(self) -> Instant:
         recorder = self._recorder
         floor = max(self.head.recorded_at, recorder._horizon)  # noqa: SLF001

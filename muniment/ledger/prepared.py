@@ -7,26 +7,22 @@ one anew costs several times what SQLite needs to run it; see ``benchmarks/``.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from importlib import import_module
+from typing import Any, Final, Protocol
 
 import msgspec
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql
 
 
 Row = Sequence[Any]
 """A row as the driver gives it: integers, text, bytes, floats and ``None``."""
 
 
-class Cursor(Protocol):
-    """What the drivers' cursors have in common."""
+class Answer(Protocol):
+    """What a statement gave."""
 
     @property
     def rowcount(self) -> int: ...
-
-    def execute(self, sql: str, arguments: Any, /) -> object: ...
-
-    def executemany(self, sql: str, arguments: Any, /) -> object: ...
 
     def fetchone(self) -> Row | None: ...
 
@@ -35,11 +31,48 @@ class Cursor(Protocol):
     def __iter__(self) -> Iterator[Row]: ...
 
 
+class Cursor(Answer, Protocol):
+    """What the drivers' cursors have in common."""
+
+    def execute(self, sql: str, arguments: Any, /) -> object: ...
+
+    def executemany(self, sql: str, arguments: Any, /) -> object: ...
+
+
+class Session(Protocol):
+    """Runs statements with numbered parameters on one connection of PostgreSQL."""
+
+    def run(self, sql: str, values: Sequence[object], /) -> Answer: ...
+
+
 def driver_cursor(connection: sa.Connection) -> Cursor:
     """Return a cursor of the driver, in the transaction of *connection*."""
     driver: Any = connection.connection.driver_connection
     cursor: Cursor = driver.cursor()
     return cursor
+
+
+def session(connection: sa.Connection) -> Session:
+    """Return what runs statements on PostgreSQL quickly, in the transaction as above."""
+    proxied = connection.connection
+    known: Session | None = proxied.info.get(_SESSION)
+    if known is None:
+        # Not imported with this module: with SQLite nobody needs the other driver.
+        from muniment.ledger import libpq  # noqa: PLC0415
+
+        driver: Any = proxied.driver_connection
+        known = proxied.info[_SESSION] = libpq.Session(driver)
+    return known
+
+
+_SESSION: Final = "muniment session"
+"""Under this name with a connection of the driver, and gone with it."""
+
+
+def insert_of(dialect: str) -> Any:
+    """Return the insert of a dialect by its name, which knows of rows that are there."""
+    # A dialect is loaded by whoever needs it: PostgreSQL's takes longer than a command.
+    return import_module(f"sqlalchemy.dialects.{dialect}").insert
 
 
 class Prepared:
@@ -56,9 +89,11 @@ class Prepared:
         self.clause = statement
         self._compiled: dict[str, _Compiled] = {}
 
-    def run(self, connection: sa.Connection, **values: object) -> Cursor:
-        """Run it in the transaction of *connection* and return the driver's cursor."""
+    def run(self, connection: sa.Connection, **values: object) -> Answer:
+        """Run it in the transaction of *connection* and return what it gave."""
         compiled = self._compiled.get(connection.dialect.name) or self._compile(connection)
+        if connection.dialect.name == "postgresql":
+            return session(connection).run(compiled.sql, compiled.arguments(values))
         cursor = driver_cursor(connection)
         cursor.execute(compiled.sql, compiled.arguments(values))
         return cursor
@@ -75,17 +110,17 @@ class Prepared:
         self, connection: sa.Connection, rows: Iterable[Mapping[str, object]]
     ) -> None:
         """Run it once for each of *rows*; nothing when there are none."""
-        compiled = self._compiled.get(connection.dialect.name) or self._compile(connection)
+        compiled = _compiled(self.clause, connection.dialect)
         values: list[Any] = [compiled.arguments(row) for row in rows]
         if values:
             driver_cursor(connection).executemany(compiled.sql, values)
 
     def _compile(self, connection: sa.Connection) -> "_Compiled":
-        built: Any = self.clause.compile(dialect=connection.dialect)
-        fixed = {name: each for name, each in built.params.items() if each is not None}
-        order = tuple(built.positiontup) if built.positional else None
-        compiled = _Compiled(str(built), order, fixed)
-        self._compiled[connection.dialect.name] = compiled
+        dialect: Any = connection.dialect
+        if dialect.name == "postgresql":
+            dialect = type(dialect)(paramstyle="numeric_dollar")
+        compiled = _compiled(self.clause, dialect)
+        self._compiled[dialect.name] = compiled
         return compiled
 
 
@@ -132,7 +167,7 @@ def among(query: sa.Select[Any], column: sa.Column[Any]) -> Mapping[str, Prepare
     The list is one parameter, ``wanted``: so a statement is compiled once, not once for
     each length. PostgreSQL takes a list, SQLite a list in JSON.
     """
-    a_list = sa.bindparam("wanted", type_=postgresql.ARRAY(column.type))
+    a_list = sa.bindparam("wanted", type_=sa.ARRAY(column.type))
     as_json = sa.func.json_each(sa.bindparam("wanted", type_=sa.Text)).table_valued("value")
     return {
         "sqlite": Prepared(query.where(column.in_(sa.select(as_json.c.value)))),
@@ -144,7 +179,7 @@ def about_each(
     query: Callable[[sa.ColumnElement[str]], sa.Select[Any]],
 ) -> Mapping[str, Prepared]:
     """Return by dialect the statements for *query* of each text in a list, likewise."""
-    listed = sa.func.unnest(sa.bindparam("wanted", type_=postgresql.ARRAY(sa.Text)))
+    listed = sa.func.unnest(sa.bindparam("wanted", type_=sa.ARRAY(sa.Text)))
     in_json = sa.func.json_each(sa.bindparam("wanted", type_=sa.Text))
     return {
         "sqlite": Prepared(query(in_json.table_valued("value").c.value)),
@@ -165,3 +200,10 @@ class _Compiled:
     def arguments(self, values: Mapping[str, object]) -> Any:
         given = {**self.fixed, **values} if self.fixed else values
         return given if self.order is None else tuple(given[name] for name in self.order)
+
+
+def _compiled(clause: sa.ClauseElement, dialect: sa.Dialect) -> _Compiled:
+    built: Any = clause.compile(dialect=dialect)
+    fixed = {name: each for name, each in built.params.items() if each is not None}
+    order = tuple(built.positiontup) if built.positional else None
+    return _Compiled(str(built), order, fixed)

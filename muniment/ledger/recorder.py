@@ -27,7 +27,15 @@ from muniment.errors import ArchiveUnavailableError
 from muniment.ledger.cold import ColdStore, Segment, is_dropped
 from muniment.ledger.leaves import StoredRow
 from muniment.ledger.merkle import TreeStore
-from muniment.ledger.records import Head, SealedEvent, StampedEvent, TransactionRow
+from muniment.ledger.records import (
+    Head,
+    SealedEvent,
+    StampedEvent,
+    TransactionRow,
+    as_notification,
+    as_sealed,
+    as_stored,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +74,9 @@ class Append(Protocol):
     @property
     def connection(self) -> sa.Connection | None: ...
 
+    def connection_about(self, subject_ref: str) -> sa.Connection | None:
+        """Return the same, for questions about one subject and nothing else."""
+
     def next_time(self) -> Instant:
         """Return the recorded time of a transaction inserted now: later than any before."""
 
@@ -84,6 +95,9 @@ class Append(Protocol):
         Raises:
             IntegrityError: Of the library, if a stream already has one of the versions.
         """
+
+    def foresee(self, streams: Sequence[str]) -> None:
+        """Read streams that are going to be asked for, in one go where that is quicker."""
 
     def read_stream(self, stream: str) -> Sequence[StampedEvent]:
         """Return one stream, oldest first, with what this block appended."""
@@ -260,7 +274,7 @@ class LedgerRecorder(ProcessRecorder):
         """
         if not stored_events and not kwargs:
             return []
-        sealed = [_as_sealed(each) for each in stored_events]
+        sealed = [as_sealed(each) for each in stored_events]
         with self.appending() as append:
             self._track(append, kwargs.get("tracking"))
             stamped = self._plain(append, sealed)
@@ -277,7 +291,7 @@ class LedgerRecorder(ProcessRecorder):
     ) -> Sequence[StoredEvent]:
         """Return the events of one stream as the library asks for them."""
         found = [
-            _as_stored(each.sealed)
+            as_stored(each.sealed)
             for each in self.read_stream(str(originator_id))
             if (gt is None or each.sealed.originator_version > gt)
             and (lte is None or each.sealed.originator_version <= lte)
@@ -299,7 +313,7 @@ class LedgerRecorder(ProcessRecorder):
         while len(found) < limit:
             events = self.read(after=after, until=stop, limit=limit)
             found.extend(
-                _as_notification(each)
+                as_notification(each)
                 for each in events
                 if not topics or each.sealed.topic in topics
             )
@@ -362,37 +376,4 @@ def plain_transaction(append: Append, count: int) -> TransactionRow:
         idempotency_tag=None,
         request_tag=None,
         header=b"",
-    )
-
-
-def _as_sealed(event: StoredEvent) -> SealedEvent:
-    if isinstance(event, SealedEvent):
-        return event
-    return SealedEvent(
-        originator_id=str(event.originator_id),
-        originator_version=event.originator_version,
-        topic=event.topic,
-        state=event.state,
-    )
-
-
-def _as_stored(event: SealedEvent) -> StoredEvent:
-    """Return an event that nobody sealed as the library gave it to us."""
-    if event.key_id:
-        return event
-    return StoredEvent(
-        originator_id=event.originator_id,
-        originator_version=event.originator_version,
-        topic=event.topic,
-        state=event.state,
-    )
-
-
-def _as_notification(event: StampedEvent) -> Notification:
-    return Notification(
-        originator_id=event.sealed.originator_id,
-        originator_version=event.sealed.originator_version,
-        topic=event.sealed.topic,
-        state=event.sealed.state,
-        id=event.position,
     )

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
-from eventsourcing.persistence import StoredEvent
+from eventsourcing.persistence import Notification, StoredEvent
 
 from muniment.domain.events import Event, FactEvent
 from muniment.domain.time import Instant
@@ -270,3 +270,38 @@ def fact_event(recorded: RecordedEvent) -> FactEvent:
     event = recorded.event
     assert isinstance(event, FactEvent), "the stream of a fact holds events of a fact"
     return event
+
+
+def as_sealed(event: StoredEvent) -> SealedEvent:
+    """Return an event that the library hands over as the ledger keeps it."""
+    if isinstance(event, SealedEvent):
+        return event
+    return SealedEvent(
+        originator_id=str(event.originator_id),
+        originator_version=event.originator_version,
+        topic=event.topic,
+        state=event.state,
+    )
+
+
+def as_stored(event: SealedEvent) -> StoredEvent:
+    """Return an event that nobody sealed as the library gave it to us."""
+    if event.key_id:
+        return event
+    return StoredEvent(
+        originator_id=event.originator_id,
+        originator_version=event.originator_version,
+        topic=event.topic,
+        state=event.state,
+    )
+
+
+def as_notification(event: StampedEvent) -> Notification:
+    """Return an event as the library notifies others of it."""
+    return Notification(
+        originator_id=event.sealed.originator_id,
+        originator_version=event.sealed.originator_version,
+        topic=event.sealed.topic,
+        state=event.sealed.state,
+        id=event.position,
+    )

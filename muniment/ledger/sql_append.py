@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 import sqlalchemy as sa
+from msgspec.structs import astuple
 
 from muniment.domain.time import Instant
 from muniment.ledger import sql_cold, statements, tables
@@ -10,7 +11,7 @@ from muniment.ledger.bulk import insert_rows
 from muniment.ledger.cold import Segment
 from muniment.ledger.leaves import LeafHasher, digest_of
 from muniment.ledger.merkle import TreeStore
-from muniment.ledger.prepared import Row
+from muniment.ledger.prepared import Row, rows_of_each
 from muniment.ledger.recorder import Present
 from muniment.ledger.records import (
     Head,
@@ -23,8 +24,17 @@ from muniment.ledger.records import (
 from muniment.ledger.sql_tree import SqlTree
 
 
+_WAITING_MAX = 5_000
+"""So many rows are not kept back any longer."""
+
+
 class SqlAppend:
-    """The ledger while its lock is held."""
+    """
+    The ledger while its lock is held.
+
+    What is inserted waits until something is asked that it might answer, or the block
+    ends: so the requests of a batch are inserted together, not each on its own.
+    """
 
     def __init__(
         self,
@@ -33,13 +43,50 @@ class SqlAppend:
         present: Present,
         whole: Callable[[Sequence[StampedEvent]], Sequence[StampedEvent]],
     ) -> None:
-        self.connection = connection
+        self._connection = connection
         self._whole = whole
         self.head = present.head
         self._ledger = ledger
         self._hasher = LeafHasher(ledger)
         self._horizon = present.horizon
         self.now = present.now
+        self._waiting: dict[sa.Table, list[tuple[object, ...]]] = {}
+        self._waits_for: set[object] = set()
+        self._grown_to = present.head.position
+        self._foreseen: dict[str, list[StampedEvent]] = {}
+
+    @property
+    def connection(self) -> sa.Connection:
+        """The database transaction, with all that was inserted."""
+        self.flush()
+        return self._connection
+
+    def connection_about(self, subject_ref: str) -> sa.Connection:
+        return self._with(subject_ref)
+
+    def insert_rows(self, table: sa.Table, rows: Sequence[tuple[object, ...]]) -> None:
+        """Insert rows of a projection, after what is waiting already."""
+        if not rows:
+            return
+        waiting = self._waiting.setdefault(table, [])
+        waiting.extend(rows)
+        if len(waiting) >= _WAITING_MAX:
+            self.flush()
+
+    def flush(self) -> None:
+        """
+        Insert what is waiting.
+
+        Raises:
+            sqlite3.IntegrityError, psycopg.IntegrityError: If a key is taken.
+        """
+        if not self._waiting:
+            return
+        waiting, self._waiting, self._waits_for = self._waiting, {}, set()
+        for table, rows in waiting.items():
+            insert_rows(self._connection, table, rows)
+        grown, self._grown_to = self._grown_to, self.head.position
+        SqlTree(self._connection, self._ledger).grow(grown, self._grown_to)
 
     def next_time(self) -> Instant:
         return Instant(max(self.now, self.head.recorded_at + 1, self._horizon + 1))
@@ -48,28 +95,15 @@ class SqlAppend:
         if until > self._horizon:
             self._horizon = until
             statements.PROMISE.run(
-                self.connection, this_ledger=self._ledger, horizon_us=until
+                self._connection, this_ledger=self._ledger, horizon_us=until
             )
 
     def mark_key(self, key_id: int) -> None:
-        statements.MARK_KEY.run(self.connection, this_ledger=self._ledger, key_mark=key_id)
+        statements.MARK_KEY.run(self._connection, this_ledger=self._ledger, key_mark=key_id)
 
     def insert(
         self, transaction: TransactionRow, events: Sequence[SealedEvent]
     ) -> tuple[StampedEvent, ...]:
-        statements.NEW_TRANSACTION.run(
-            self.connection,
-            ledger=self._ledger,
-            tx_id=transaction.tx_id,
-            recorded_at_us=transaction.recorded_at,
-            first_position=transaction.first_position,
-            last_position=transaction.last_position,
-            action=transaction.action,
-            subject_ref=transaction.subject_ref,
-            idempotency_tag=transaction.idempotency_tag,
-            request_tag=transaction.request_tag,
-            header=transaction.header,
-        )
         result = tuple(
             StampedEvent(
                 position=position,
@@ -84,23 +118,45 @@ class SqlAppend:
         rows = [
             (self._ledger, *row, leaf_of(row, digest)) for row in map(event_row, result)
         ]
-        insert_rows(self.connection, tables.event, rows)
-        tree = SqlTree(self.connection, self._ledger)
-        tree.grow(self.head.position, transaction.last_position)
         self.head = Head(
             transaction.tx_id, transaction.last_position, transaction.recorded_at
         )
+        for each in events:
+            self._foreseen.pop(str(each.originator_id), None)
+        self._waits_for.update(
+            (transaction.subject_ref, transaction.idempotency_tag),
+            *((each.originator_id, each.subject_ref) for each in events),
+        )
+        self.insert_rows(tables.transaction, [(self._ledger, *astuple(transaction))])
+        self.insert_rows(tables.event, rows)
         return result
 
+    def foresee(self, streams: Sequence[str]) -> None:
+        if not streams:
+            return
+        rows = rows_of_each(
+            self.connection,
+            streams,
+            one=(statements.READ_STREAM, "stream"),
+            every=statements.READ_STREAMS,
+            ledger=self._ledger,
+        )
+        self._foreseen = {each: [] for each in streams}
+        for event in self._whole([stamped(row) for row in rows]):
+            self._foreseen[str(event.sealed.originator_id)].append(event)
+
     def read_stream(self, stream: str) -> Sequence[StampedEvent]:
+        foreseen = self._foreseen.get(stream)
+        if foreseen is not None:
+            return foreseen
         rows = statements.READ_STREAM.rows(
-            self.connection, ledger=self._ledger, stream=stream
+            self._with(stream), ledger=self._ledger, stream=stream
         )
         return self._whole([stamped(row) for row in rows])
 
     def read_stream_end(self, stream: str) -> StampedEvent | None:
         row = statements.STREAM_END.first(
-            self.connection, ledger=self._ledger, stream=stream
+            self._with(stream), ledger=self._ledger, stream=stream
         )
         return None if row is None else stamped(row)
 
@@ -134,17 +190,25 @@ class SqlAppend:
 
     def find_request(self, idempotency_tag: bytes) -> TransactionRow | None:
         row = statements.REQUEST.first(
-            self.connection, ledger=self._ledger, idempotency_tag=idempotency_tag
+            self._with(idempotency_tag),
+            ledger=self._ledger,
+            idempotency_tag=idempotency_tag,
         )
         return None if row is None else transaction_row(row)
 
     def subject_moved_at(self, subject_ref: str) -> int:
         row = statements.MOVED_AT.first(
-            self.connection,
+            self._with(subject_ref),
             ledger=self._ledger,
             subject_ref=subject_ref,
         )
         return int(row[0] or 0) if row else 0
+
+    def _with(self, name: object) -> sa.Connection:
+        """Return the database transaction, with what was inserted under a name."""
+        if name in self._waits_for:
+            self.flush()
+        return self._connection
 
 
 def transaction_row(row: Row) -> TransactionRow:

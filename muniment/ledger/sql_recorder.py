@@ -86,7 +86,9 @@ class SqlRecorder(LedgerRecorder):
                 # A statement of its own: it sees what was committed by whoever held
                 # the lock before.
                 present = self._present(connection)
-                yield SqlAppend(connection, self.ledger, present, self.whole)
+                append = SqlAppend(connection, self.ledger, present, self.whole)
+                yield append
+                append.flush()
         except of_drivers("IntegrityError") as error:
             raise IntegrityError(str(error)) from error
 

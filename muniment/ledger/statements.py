@@ -155,7 +155,6 @@ READ_PREFIX_OF_SUBJECT = Prepared(
     .order_by(*_NEWEST_FIRST)
     .limit(_MOST)
 )
-NEW_TRANSACTION = Prepared(sa.insert(tables.transaction))
 TRANSACTION = Prepared(
     sa.select(*_TX_COLUMNS).where(
         _tx.ledger == _LEDGER, _tx.tx_id == sa.bindparam("tx_id", type_=sa.BigInteger)

@@ -122,8 +122,8 @@ class Transaction:
         subject: Whose memory it is about.
         state: What binds the subject.
         recorded_at: When the ledger will have learned what is collected here.
-        connection: The database transaction, for what a projection is asked; ``None``
-            in memory.
+        connection: The database transaction, for what a projection is asked about the
+            subject; ``None`` in memory.
     """
 
     def __init__(
@@ -141,7 +141,7 @@ class Transaction:
 
     @property
     def connection(self) -> sa.Connection | None:
-        return self._append.connection
+        return self._append.connection_about(self.subject.ref)
 
     @property
     def is_empty(self) -> bool:

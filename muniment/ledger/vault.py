@@ -19,13 +19,13 @@ from collections.abc import (
     Mapping,
 )
 from collections.abc import Set as AbstractSet
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import sqlalchemy as sa
 
 from muniment.domain.scope import Scope
 from muniment.ledger import rotation, sealing
+from muniment.ledger import vault_making as making
 from muniment.ledger import vault_statements as statements
 from muniment.ledger import vault_tables as tables
 from muniment.ledger.bulk import insert_rows
@@ -102,8 +102,8 @@ class Vault:
             engine, self.destructions, ledger=ledger, lock_timeout=lock_timeout
         )
         self._batch: dict[str, int] = {}
-        self.vault_id = self._open_vault()
-        self.ledger_key = self._open_ledger_key()
+        self.vault_id = making.vault(engine, keys, lock_timeout=lock_timeout)
+        self.ledger_key = making.ledger_key(engine, keys, ledger, lock_timeout=lock_timeout)
         self._scope_key = sealing.derived(self.ledger_key, "scope")
 
     def find(self, scope: Scope) -> Subject | None:
@@ -116,6 +116,18 @@ class Vault:
             tag = self._scope_tag(scope)
             row = statements.BY_SCOPE.first(connection, ledger=self._ledger, scope_tag=tag)
             return None if row is None else self._opened(*row)
+
+    def recalled(self, scope: Scope) -> tuple[Subject, int] | None:
+        """
+        Return the subject that *scope* named when the vault was last asked, and the epoch.
+
+        ``None`` when it is not in memory. It costs nothing, and holds if the vault, asked
+        for a key or `epoch` afterwards, still has that `known_epoch`.
+        """
+        # The epoch first: what is filled in meanwhile is of a later one.
+        epoch = self.known_epoch
+        subject = self._by_scope.get(scope)
+        return None if subject is None else (subject, epoch)
 
     def find_or_make(self, scope: Scope) -> Subject:
         """Return the subject that *scope* names; make it if there is none."""
@@ -254,52 +266,13 @@ class Vault:
         self._standing.close()
         dispose(self._engine)
 
-    def _open_vault(self) -> str:
-        with self._making() as connection:
-            row = statements.VAULT.first(connection)
-            if row is None:
-                row = os.urandom(8).hex(), self._keys.ids()[0]
-                statements.NEW_VAULT.run(
-                    connection, vault_id=row[0], kek_id=row[1], next_key_id=1, epoch=0
-                )
-        self._keys.key(row[1])
-        return str(row[0])
-
-    def _open_ledger_key(self) -> bytes:
-        place = f"ledger-key/{self._ledger}".encode()
-        with self._making() as connection:
-            row = statements.LEDGER_KEY.first(connection, ledger=self._ledger)
-            if row is None:
-                row = self._wrapped(connection, sealing.new_key(), place)
-                statements.NEW_LEDGER_KEY.run(
-                    connection, ledger=self._ledger, kek_id=row[0], wrapped=row[1]
-                )
-        return self._keys.unwrap(row[0], row[1], place=place)
-
-    def _wrapped(
-        self, connection: sa.Connection, key: bytes, place: bytes
-    ) -> tuple[str, bytes]:
-        """Return *key* wrapped by the key the vault goes by now, and the name of that."""
-        row = statements.VAULT.first(connection)
-        assert row is not None, "the vault was made when it was opened"
-        kek = self._keys.key(row[1])
-        return kek.kek_id, kek.wrap(key, place=place)
-
-    @contextmanager
-    def _making(self) -> Iterator[sa.Connection]:
-        """Let one process at a time make what the vault has one of."""
-        with writing(self._engine, lock_timeout=self._lock_timeout) as connection:
-            if connection.dialect.name == "postgresql":
-                connection.execute(sa.text("LOCK TABLE vault IN SHARE ROW EXCLUSIVE MODE"))
-            yield connection
-
     def _make(self, scope: Scope) -> Subject:
         ref, key = os.urandom(10).hex(), sealing.new_key()
         place = self._place(ref)
         with writing(self._engine, lock_timeout=self._lock_timeout) as connection:
-            kek_id, wrapped = self._wrapped(connection, key, place)
+            kek_id, wrapped = making.wrapped(connection, self._keys, key, place)
             # Another process may have made it meanwhile; then its row stands.
-            statements.NEW_SUBJECT[connection.dialect.name].run(
+            statements.new_subject(connection.dialect.name).run(
                 connection,
                 ledger=self._ledger,
                 subject_ref=ref,
@@ -379,10 +352,11 @@ class Vault:
         epoch = -1 if row is None else int(row[0])
         if epoch == self._epoch:
             return
-        self._epoch = epoch
         self._subjects, self._by_scope, self._stream_keys = {}, {}, {}
         with self._lock:
             self._spare = {}
+        # Last: what `recalled` finds beside this epoch was not destroyed before it.
+        self._epoch = epoch
 
     def _scope_tag(self, scope: Scope) -> bytes:
         return sealing.tag(self._scope_key, str(scope).encode())

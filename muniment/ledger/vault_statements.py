@@ -1,10 +1,11 @@
 """The statements of the vault in SQL, on SQLAlchemy Core."""
 
+from functools import cache
+
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 
 from muniment.ledger import vault_tables as tables
-from muniment.ledger.prepared import Prepared, among
+from muniment.ledger.prepared import Prepared, among, insert_of
 
 
 _v, _l = tables.vault.c, tables.ledger_key.c
@@ -31,12 +32,14 @@ _SUBJECT = sa.select(
 BY_SCOPE = Prepared(_SUBJECT.where(_s.scope_tag == sa.bindparam("scope_tag")))
 BY_REF = Prepared(_SUBJECT.where(_s.subject_ref == sa.bindparam("subject_ref")))
 ALL_SUBJECTS = Prepared(_SUBJECT.order_by(_s.subject_ref))
-NEW_SUBJECT = {
-    dialect: Prepared(insert(tables.subject_key).on_conflict_do_nothing())
-    for dialect, insert in (("sqlite", sqlite.insert), ("postgresql", postgresql.insert))
-}
 _STREAM_KEYS = sa.select(_k.key_id, _k.subject_ref, _k.wrapped).where(
     _k.ledger == sa.bindparam("ledger")
 )
 KEY = Prepared(_STREAM_KEYS.where(_k.key_id == sa.bindparam("key_id")))
 KEYS = among(_STREAM_KEYS, _k.key_id)
+
+
+@cache
+def new_subject(dialect: str) -> Prepared:
+    """Return the statement that adds a subject, unless there is one of its scope."""
+    return Prepared(insert_of(dialect)(tables.subject_key).on_conflict_do_nothing())

@@ -22,7 +22,7 @@ from muniment.domain.events import FactRedacted, FactThinned, Traits
 from muniment.domain.fact import Belief, FactState, evolve, fold
 from muniment.domain.thinning import Runs
 from muniment.domain.time import FOREVER, AsOf, Instant, Period
-from muniment.ledger.ledger import InlineProjection
+from muniment.ledger.inline import InlineProjection
 from muniment.ledger.records import RecordedEvent, StampedEvent, fact_event
 from muniment.ledger.transaction import FactChange
 

@@ -13,7 +13,7 @@ from muniment.domain.receipt import ReceiptLeft
 from muniment.domain.session import Role, SessionEnded, SessionStarted, TurnAdded, said_at
 from muniment.domain.time import FOREVER, Instant, Period
 from muniment.ledger import codec
-from muniment.ledger.ledger import InlineAccount
+from muniment.ledger.inline import InlineAccount
 from muniment.ledger.payload import unpacked
 from muniment.ledger.records import RecordedEvent, StampedEvent
 from muniment.projections.beliefs import DerivedStore, unmatched

@@ -9,11 +9,11 @@ import sqlalchemy as sa
 from muniment.domain.session import Role, SessionEnded
 from muniment.domain.time import FOREVER, Instant, Period
 from muniment.ledger import tables as ledger_tables
-from muniment.ledger.bulk import insert_rows
 from muniment.ledger.database import scrub
 from muniment.ledger.prepared import Prepared, Row, rows_among
 from muniment.ledger.recorder import Append
 from muniment.ledger.records import RecordedEvent, StampedEvent, stamped
+from muniment.ledger.sql_append import SqlAppend
 from muniment.ledger.sql_recorder import SqlRecorder
 from muniment.ledger.statements import EVENT_COLUMNS
 from muniment.projections import conversation_tables as tables
@@ -51,8 +51,8 @@ class SqlConversation:
         self._ledger = recorder.ledger
 
     def apply(self, append: Append, events: Sequence[RecordedEvent]) -> None:
-        assert append.connection is not None, "the ledger is in the same database"
-        self._insert(append.connection, [row for each in events for row in rows_of(each)])
+        assert isinstance(append, SqlAppend), "the ledger is in the same database"
+        self._insert(append, [row for each in events for row in rows_of(each)])
         for each in events:
             if isinstance(each.event, SessionEnded):
                 _END.run(
@@ -138,24 +138,20 @@ class SqlConversation:
     def rebuild(self) -> int:
         count, batch = 0, list[AccountRow]()
         with self._recorder.appending() as append:
-            connection = append.connection
-            assert connection is not None, "an append of this recorder has a connection"
             for delete in _DELETE_ALL:
-                delete.run(connection, ledger=self._ledger)
+                delete.run(append.connection, ledger=self._ledger)
             for row in self.fresh_rows():
                 batch.append(row)
                 if len(batch) == _PAGE:
-                    self._insert(connection, batch)
+                    self._insert(append, batch)
                     count, batch = count + len(batch), []
-            self._insert(connection, batch)
+            self._insert(append, batch)
         return count + len(batch)
 
     def purge(self, subject_ref: str) -> int:
         with self._recorder.appending() as append:
-            connection = append.connection
-            assert connection is not None, "an append of this recorder has a connection"
             key = {"ledger": self._ledger, "subject_ref": subject_ref}
-            return sum(each.run(connection, **key).rowcount for each in _PURGE)
+            return sum(each.run(append.connection, **key).rowcount for each in _PURGE)
 
     def remaining(self, subject_ref: str) -> int:
         with self._recorder.reading() as connection:
@@ -186,13 +182,11 @@ class SqlConversation:
             yield from self._recorder.whole(page)
             after = page[-1].position
 
-    def _insert(self, connection: sa.Connection, rows: Sequence[AccountRow]) -> None:
+    def _insert(self, append: SqlAppend, rows: Sequence[AccountRow]) -> None:
         kinds = (SessionRow, TurnRow, ReceiptRow, UseRow)
         for kind, table in zip(kinds, tables.EVERY, strict=True):
-            values = [
-                _values(self._ledger, table, each) for each in rows if type(each) is kind
-            ]
-            insert_rows(connection, table, values)
+            mine = [each for each in rows if type(each) is kind]
+            append.insert_rows(table, [_values(self._ledger, table, e) for e in mine])
 
 
 def _values(ledger: str, table: sa.Table, row: AccountRow) -> tuple[object, ...]:

@@ -5,7 +5,6 @@ from collections.abc import Set as AbstractSet
 from itertools import groupby
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql
 
 from muniment.domain.time import FOREVER, AsOf, Instant
 from muniment.errors import ProjectionError
@@ -16,6 +15,7 @@ from muniment.ledger.mapper import SealingMapper
 from muniment.ledger.prepared import Prepared, Row
 from muniment.ledger.recorder import Append
 from muniment.ledger.records import StampedEvent, stamped
+from muniment.ledger.sql_append import SqlAppend
 from muniment.ledger.sql_recorder import SqlRecorder
 from muniment.ledger.statements import EVENT_COLUMNS
 from muniment.ledger.transaction import FactChange
@@ -54,18 +54,19 @@ class SqlTimeline:
         self._mapper = mapper
 
     def apply(self, append: Append, changes: Sequence[FactChange]) -> None:
-        assert append.connection is not None, "the ledger is in the same database"
+        assert isinstance(append, SqlAppend), "the ledger is in the same database"
         opened: list[tuple[object, ...]] = []
         for change in changes:
             closed, begun = rows_after(change)
-            _close(append.connection, self._ledger, closed, change.added[0].position)
+            if closed:
+                _close(append.connection, self._ledger, closed, change.added[0].position)
             opened.extend(values_of(self._ledger, row) for row in begun)
-            key = {"this_ledger": self._ledger, "this_fact": change.fact_id}
             runs = unreadable_after(change)
-            _BLANK.run_many(
-                append.connection, [{**key, "first": one, "last": two} for one, two in runs]
-            )
-        insert_rows(append.connection, tables.belief, opened)
+            if runs:
+                key = {"this_ledger": self._ledger, "this_fact": change.fact_id}
+                rows = [{**key, "first": one, "last": two} for one, two in runs]
+                _BLANK.run_many(append.connection, rows)
+        append.insert_rows(tables.belief, opened)
 
     def of_subject(self, query: BeliefQuery) -> Sequence[Believed]:
         statement = _OF_SUBJECT if query.category is None else _OF_CATEGORY
@@ -316,8 +317,7 @@ _REPEATS = Prepared(
 )
 _REPEATS_OF_ALL = Prepared(
     _REPEATED.where(
-        _c.content_tag
-        == sa.any_(sa.bindparam("tags", type_=postgresql.ARRAY(sa.LargeBinary)))
+        _c.content_tag == sa.any_(sa.bindparam("tags", type_=sa.ARRAY(sa.LargeBinary)))
     )
 )
 _TAGS = 100

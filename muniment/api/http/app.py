@@ -1,15 +1,18 @@
 """The application: routes, errors, health, and the OpenAPI document."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Final
 
-from fastapi import Depends, FastAPI, Request
+from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from muniment import MemoryStore
+from muniment.api.http.answering import AnsweringRoute
 from muniment.api.http.callers import Callers
 from muniment.api.http.edges import Edges
 from muniment.api.http.problems import MEDIA_TYPE, SCHEMA, problem, problem_of
@@ -32,7 +35,10 @@ def create_app(store: MemoryStore) -> FastAPI:
     Raises:
         ConfigurationError: If the settings of tokens contradict each other.
     """
+    # Each has a connection, so that none waits for one with a request in hand.
+    threads = ThreadPoolExecutor(store.settings.pool_size, "request")
     app = FastAPI(
+        lifespan=_lifespan(threads),
         title="Muniment",
         version="1",
         description="What an agent knew, when it knew it, who told it, what changed since.",
@@ -40,18 +46,10 @@ def create_app(store: MemoryStore) -> FastAPI:
         docs_url=None,
         redoc_url=None,
     )
-    door = Depends(Door(Callers(store)))
-    for operation in OPERATIONS:
-        app.add_api_route(
-            PREFIX + operation.path,
-            Route(operation).endpoint(),
-            dependencies=[door],
-            methods=[operation.method],
-            operation_id=operation.verb,
-            status_code=operation.status,
-            summary=operation.verb.replace("_", " "),
-            response_model=None,
-        )
+    door = Door(Callers(store))
+    app.router.routes.extend(
+        AnsweringRoute(PREFIX, Route(operation), door, threads) for operation in OPERATIONS
+    )
     _add_health(app, store)
     app.add_exception_handler(MunimentError, _refused)
     app.add_exception_handler(RequestValidationError, _not_as_documented)
@@ -59,6 +57,16 @@ def create_app(store: MemoryStore) -> FastAPI:
     app.add_middleware(Edges, request_limit=store.settings.request_limit)
     app.openapi = lambda: _document(app)  # type: ignore[method-assign]
     return app
+
+
+def _lifespan(threads: Executor) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        yield
+        # What a thread is at is finished before the store can be closed.
+        threads.shutdown()
+
+    return lifespan
 
 
 def _add_health(app: FastAPI, store: MemoryStore) -> None:

@@ -42,7 +42,8 @@ class Edges:
             await self._app(scope, receive, send)
             return
         started = time.monotonic()
-        request_id = _request_id(dict(scope["headers"]))
+        headers = dict(scope["headers"])
+        request_id = _request_id(headers)
         scope.setdefault("state", {})["request_id"] = request_id
         status = 0
 
@@ -58,7 +59,11 @@ class Edges:
             await send(message)
 
         try:
-            await self._guarded(scope, receive, sent, request_id)
+            said = headers.get(b"content-length", b"0")
+            if said.isdigit() and int(said) > self._limit:
+                await self._refuse(sent, request_id)
+            else:
+                await self._guarded(scope, receive, sent, request_id)
         except Exception as error:  # noqa: BLE001 - it is said, here and to the caller
             bug = error
             _say_bug(request_id, bug)
@@ -72,12 +77,7 @@ class Edges:
     async def _guarded(
         self, scope: Scope, receive: Receive, send: Send, request_id: str
     ) -> None:
-        """Hand a request on, unless its body is larger than it says or than it may be."""
-        refusal = problem_of(RequestTooLargeError(self._limit), request_id=request_id)
-        said = dict(scope["headers"]).get(b"content-length", b"0")
-        if said.isdigit() and int(said) > self._limit:
-            await _answer(send, 413, refusal)
-            return
+        """Hand a request on, until its body is larger than it may be."""
         taken, limit = 0, self._limit
 
         async def received() -> Message:
@@ -93,9 +93,13 @@ class Edges:
             if taken <= limit:
                 await send(message)
             elif message["type"] == "http.response.start":
-                await _answer(send, 413, refusal)
+                await self._refuse(send, request_id)
 
         await self._app(scope, received, sent)
+
+    async def _refuse(self, send: Send, request_id: str) -> None:
+        error = RequestTooLargeError(self._limit)
+        await _answer(send, 413, problem_of(error, request_id=request_id))
 
 
 def _request_id(headers: Mapping[bytes, bytes]) -> str:

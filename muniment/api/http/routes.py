@@ -1,13 +1,13 @@
 """A route for each operation of the table."""
 
 import inspect
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Annotated, Any, Final
 from urllib.parse import unquote
 
+import msgspec
 from fastapi import Body, Header, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, create_model
 
@@ -24,7 +24,7 @@ from muniment.instants import moment, to_text
 
 POSITION_MAX: Final = 2**62
 
-_HEADERS: Final = {
+HEADERS: Final = {
     "reason": (
         "Muniment-Reason",
         "Why, for a look at another's memory or at the past; percent-encoded UTF-8.",
@@ -53,11 +53,20 @@ class Door:
         request.state.caller, request.state.acting = caller.name, caller.store
 
 
-@dataclass(frozen=True, slots=True)
 class Route:
-    """Answers one operation."""
+    """
+    Answers one operation.
 
-    operation: Operation
+    Attributes:
+        model: Of what it is sent, beside headers and what is in the path.
+        headers: Names of what comes in headers.
+    """
+
+    def __init__(self, operation: Operation) -> None:
+        self.operation = operation
+        has_fields = operation.needed or operation.taken
+        self.model = _model(operation) if has_fields else None
+        self.headers = _headers(operation)
 
     def endpoint(self) -> Callable[..., Response]:
         """Return the function that answers, with a signature that says what it takes."""
@@ -85,7 +94,7 @@ class Route:
         if isinstance(shape, dict) and isinstance(shape.get("version"), int):
             headers["ETag"] = f'"{shape["version"]}"'
         return Response(
-            json.dumps(shape, ensure_ascii=False, allow_nan=False),
+            msgspec.json.encode(shape),
             status_code=self.operation.status,
             media_type="application/json",
             headers=headers,
@@ -98,7 +107,7 @@ class Route:
             if isinstance(value, BaseModel):
                 said = {each: getattr(value, each) for each in value.model_fields_set}
                 fields |= {each: _argument(each, one) for each, one in said.items()}
-            elif name in _HEADERS:
+            elif name in HEADERS:
                 fields |= _from_header(name, value)
             else:
                 fields[name] = value
@@ -112,28 +121,29 @@ class Route:
             limits = Path(ge=0, le=POSITION_MAX) if name in operation.numbers else Path()
             kind = int if name in operation.numbers else str
             found.append(_parameter(name, Annotated[kind, limits]))
-        if operation.needed or operation.taken:
-            model = _model(operation)
+        model = self.model
+        if model is not None:
             place = Query() if operation.method == "GET" else Body()
             if operation.needed or operation.method == "GET":
                 found.append(_parameter("sent", Annotated[model, place]))
             else:
                 found.append(_parameter("sent", Annotated[model, place], default=model()))
-        for name in self._headers():
-            alias, text = _HEADERS[name]
+        for name in self.headers:
+            alias, text = HEADERS[name]
             header = Header(alias=alias, description=text)
             found.append(_parameter(name, Annotated[str | None, header], default=None))
         return found
 
-    def _headers(self) -> list[str]:
-        names = ["reason", "matter", "break_glass"] if self.operation.reads else []
-        if self.operation.verb == "whoami":
-            return []
-        if self.operation.keyed and self.operation.verb not in _ONCE:
-            names.append("idempotency_key")
-        if self.operation.if_match:
-            names.append("expected_version")
-        return names
+
+def _headers(operation: Operation) -> list[str]:
+    names = ["reason", "matter", "break_glass"] if operation.reads else []
+    if operation.verb == "whoami":
+        return []
+    if operation.keyed and operation.verb not in _ONCE:
+        names.append("idempotency_key")
+    if operation.if_match:
+        names.append("expected_version")
+    return names
 
 
 def _parameter(

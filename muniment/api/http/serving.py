@@ -3,13 +3,10 @@
 import logging
 import socket
 import sys
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Callable
 from typing import Final
 
 import uvicorn
-from anyio import to_thread
-from fastapi import FastAPI
 
 from muniment import MemoryStore
 from muniment.api.http.app import create_app
@@ -37,7 +34,6 @@ def serve(
         started: Told the address, once it listens.
     """
     app = create_app(store)
-    app.router.lifespan_context = _lifespan(store.settings.pool_size)
     listening = socket.create_server((host, port), backlog=2_048)
     bound = listening.getsockname()
     log_to_stderr()
@@ -59,13 +55,3 @@ def log_to_stderr() -> None:
     log.handlers[:] = [handler]
     log.setLevel(logging.INFO)
     log.propagate = False
-
-
-def _lifespan(threads: int) -> Callable[[FastAPI], AbstractAsyncContextManager[None]]:
-    @asynccontextmanager
-    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        # Each thread has a connection, so that none waits for one with a request in hand.
-        to_thread.current_default_thread_limiter().total_tokens = threads
-        yield
-
-    return lifespan

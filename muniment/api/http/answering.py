@@ -1,0 +1,130 @@
+"""
+A route that is documented as FastAPI does it, and answered in one piece by one thread.
+
+FastAPI solves what an endpoint depends on step by step, each in a thread of a pool, and
+wraps it into stacks of exits: more processor time than to read a memory as it was. Here
+the body is read, and then one thread learns who calls, checks what was sent, asks the
+store and writes the answer.
+"""
+
+import asyncio
+import re
+from collections.abc import Callable
+from concurrent.futures import Executor
+from contextvars import copy_context
+from typing import Annotated, Any, Final, get_origin
+
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from pydantic import Field, TypeAdapter, ValidationError
+from starlette.datastructures import QueryParams
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from muniment.api.http.routes import HEADERS, POSITION_MAX, Door, Route
+
+
+class AnsweringRoute(APIRoute):
+    """
+    Answers one operation.
+
+    Args:
+        prefix: Of its path.
+        route: What it answers.
+        door: Who may.
+        threads: What answers.
+    """
+
+    def __init__(self, prefix: str, route: Route, door: Door, threads: Executor) -> None:
+        operation = route.operation
+        super().__init__(
+            prefix + operation.path,
+            route.endpoint(),
+            methods=[operation.method],
+            operation_id=operation.verb,
+            status_code=operation.status,
+            summary=operation.verb.replace("_", " "),
+            response_model=None,
+        )
+        self._route, self._door, self._threads = route, door, threads
+        self._sent = Sent(route)
+        self.app = self._answered
+
+    async def _answered(self, scope: Scope, receive: Receive, send: Send) -> None:
+        request = Request(scope, receive, send)
+        try:
+            body = await request.body()
+        except ClientDisconnect:
+            return  # Nothing was begun, and nobody is there to hear so.
+        answer = await asyncio.get_running_loop().run_in_executor(
+            # A context of its own, as the store notes in it where an answer was read.
+            self._threads,
+            copy_context().run,
+            self._answer,
+            request,
+            body,
+        )
+        await answer(scope, receive, send)
+
+    def _answer(self, request: Request, body: bytes) -> Response:
+        self._door(request)
+        return self._route.answer(request, self._sent.read(request, body))
+
+
+class Sent:
+    """Reads what is sent to one operation, and says where it is not as documented."""
+
+    def __init__(self, route: Route) -> None:
+        self._route = route
+        fields = {**route.operation.needed, **route.operation.taken}
+        self._lists = [name for name in fields if get_origin(fields[name]) is list]
+
+    def read(self, request: Request, body: bytes) -> dict[str, object]:
+        """
+        Return by name what the endpoint is given.
+
+        Raises:
+            RequestValidationError: If something of it is not as documented.
+        """
+        operation, model = self._route.operation, self._route.model
+        given: dict[str, object] = dict(request.path_params)
+        for name in operation.numbers:
+            check = _NUMBER.validate_python
+            given[name] = _checked(check, given[name], "path", name)
+        if model is not None and operation.method == "GET":
+            query = self._query(request.query_params)
+            given["sent"] = _checked(model.model_validate, query, "query")
+        elif model is not None and (body or operation.needed):
+            _refuse_other_types(request.headers.get("content-type", ""))
+            given["sent"] = _checked(model.model_validate_json, body, "body")
+        for name in self._route.headers:
+            given[name] = request.headers.get(HEADERS[name][0])
+        return given
+
+    def _query(self, sent: QueryParams) -> dict[str, object]:
+        found: dict[str, object] = dict(sent)
+        return found | {each: sent.getlist(each) for each in self._lists if each in sent}
+
+
+_NUMBER: Final = TypeAdapter(Annotated[int, Field(ge=0, le=POSITION_MAX)])
+_JSON: Final = re.compile(r"application/([\w.-]+\+)?json\s*(;|$)", re.IGNORECASE)
+
+
+def _checked(check: Callable[[Any], object], value: object, *where: str) -> object:
+    try:
+        return check(value)
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_context=False)
+        raise RequestValidationError(
+            [{**each, "loc": (*where, *each["loc"])} for each in found]
+        ) from error
+
+
+def _refuse_other_types(content_type: str) -> None:
+    if not _JSON.match(content_type):
+        problem = {
+            "loc": ("header", "Content-Type"),
+            "msg": "has to be application/json",
+        }
+        raise RequestValidationError([problem])

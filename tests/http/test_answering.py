@@ -1,0 +1,162 @@
+"""What is not as documented is refused and says where; what was begun is finished."""
+
+import json
+import logging
+import socket
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from logging.handlers import QueueHandler
+from queue import Queue
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+
+from muniment import MemoryStore, Principal, Scope
+from muniment.api.http.edges import log
+from muniment.client import Client
+from muniment.ledger.records import Origin
+from muniment.ledger.transaction import Request, Transaction
+from tests.served import key_of, served
+
+
+SECONDS_MAX = 20
+JSON = {"Content-Type": "application/json"}
+FACT = "/v1/facts/01m8nqhdc08zyb7218v6btq1av"
+MINE = {"scope": "user:u-sent", "content": "喝茶"}
+
+
+@pytest.fixture(scope="module")
+def raw(store: MemoryStore, url: str) -> Iterator[httpx.Client]:
+    headers = {"Authorization": f"Bearer {key_of(store, Principal(id='u-sent'))}"}
+    with httpx.Client(base_url=url, headers=headers) as raw:
+        yield raw
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "field"),
+    [
+        ("GET", "/v1/facts?scope=user:u-sent&limit=1&catgory=x", None, "query.catgory"),
+        ("GET", "/v1/facts?scope=user:u-sent&limit=many", None, "query.limit"),
+        ("GET", "/v1/facts?scope=nobody", None, "query.scope"),
+        ("GET", "/v1/proofs/inclusion/first", None, "path.position"),
+        ("GET", f"/v1/proofs/inclusion/{2**62 + 1}", None, "path.position"),
+        ("POST", "/v1/facts", {"scope": "user:u-sent"}, "body.content"),
+        ("POST", "/v1/facts", {**MINE, "content": 3}, "body.content"),
+        ("POST", "/v1/facts", {**MINE, "confidence": "1"}, "body.confidence"),
+        ("POST", "/v1/facts", {**MINE, "who": "me"}, "body.who"),
+        ("POST", "/v1/facts", [MINE], "body"),
+        ("POST", "/v1/facts", None, "body"),
+        ("POST", f"{FACT}/end", {"valid_to": 7}, "body.valid_to"),
+    ],
+)
+def test_a_field_that_is_not_as_documented_is_named(
+    raw: httpx.Client, method: str, path: str, body: object, field: str
+) -> None:
+    content = b"" if body is None else json.dumps(body).encode()
+
+    answer = raw.request(method, path, content=content, headers=JSON)
+
+    assert answer.status_code == 422
+    problems = answer.json()["facts"]["problems"]
+    assert [each["field"] for each in problems] == [field]
+    assert "喝茶" not in answer.text
+
+
+@pytest.mark.parametrize("content", [b"{", b'{"a":' * 5_000, b"\xff", b'"\\ud800"', b"NaN"])
+def test_a_body_that_is_no_object_in_json_is_refused(
+    raw: httpx.Client, content: bytes
+) -> None:
+    answer = raw.post("/v1/facts", content=content, headers=JSON)
+
+    assert answer.status_code == 422
+    assert answer.json()["facts"]["problems"][0]["field"] == "body"
+
+
+def test_a_body_is_read_as_what_it_says_it_is(raw: httpx.Client) -> None:
+    content = json.dumps(MINE).encode()
+    types = {None: 422, "text/plain": 422, "application/json; charset=utf-8": 201}
+
+    for kind, status in types.items():
+        headers = {} if kind is None else {"Content-Type": kind}
+        assert raw.post("/v1/facts", content=content, headers=headers).status_code == status
+    # Nothing has to be sent where nothing is needed.
+    assert raw.post(f"{FACT}/restore").status_code == 404
+
+
+def test_who_hangs_up_in_the_middle_of_a_body_leaves_nothing_behind(
+    store: MemoryStore, url: str
+) -> None:
+    said: Queue[str] = Queue()
+    handler = QueueHandler(said)
+    handler.prepare = logging.LogRecord.getMessage  # type: ignore[method-assign, assignment]
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    address = urlsplit(url)
+    lines = [
+        "POST /v1/facts HTTP/1.1",
+        f"Host: {address.netloc}",
+        f"Authorization: Bearer {key_of(store, Principal(id='u-half'))}",
+        "Content-Type: application/json",
+        "Content-Length: 1000",
+    ]
+    try:
+        with socket.create_connection(
+            (str(address.hostname), int(str(address.port)))
+        ) as wire:
+            wire.sendall("".join(f"{line}\r\n" for line in [*lines, ""]).encode() + b"{")
+        line = json.loads(said.get(timeout=SECONDS_MAX))
+    finally:
+        log.removeHandler(handler)
+
+    assert (line["route"], line["status"]) == ("/v1/facts", 0)
+    assert "bug" not in line
+    assert said.empty()
+
+
+def test_a_write_under_way_is_finished_before_the_service_ends(store: MemoryStore) -> None:
+    """A service that is told to end while a write waits for the ledger's lock."""
+    inside, let_go = threading.Event(), threading.Event()
+
+    def hold(_: Transaction) -> None:
+        inside.set()
+        assert let_go.wait(SECONDS_MAX)
+
+    holding = Request(
+        action="hold",
+        origin=Origin(),
+        scope=Scope.user("u-holds"),
+        fact_id=None,
+        body={},
+        work=hold,
+    )
+    key = key_of(store, Principal(id="u-end"))
+    with ThreadPoolExecutor(3) as pool:
+        pool.submit(store._ledger.transact, holding)
+        assert inside.wait(SECONDS_MAX)
+        with served(store) as url:
+            client = Client(url, api_key=key)
+            written = pool.submit(client.remember, "finished", user_id="u-end")
+            while not store._ledger._commits._waiting:
+                assert not written.done(), "it waits for the one that holds the lock"
+            pool.submit(let_go.set)
+        # The service has ended.
+        with client:
+            assert written.result(SECONDS_MAX).content == "finished"
+
+    assert [each.content for each in store.get_all(user_id="u-end")] == ["finished"]
+
+
+def test_a_key_that_another_process_ended_opens_nothing_any_more(
+    store: MemoryStore, url: str
+) -> None:
+    issued = store.issue_api_key(Principal(id="u-key"))
+    headers = {"Authorization": f"Bearer {issued.secret}"}
+    with httpx.Client(base_url=url, headers=headers) as client:
+        assert client.get("/v1/whoami").status_code == 200
+
+        with MemoryStore.open(store.settings) as other:
+            other.revoke_api_key(issued.key_id)
+
+        assert client.get("/v1/whoami").status_code == 401
