@@ -70,7 +70,12 @@ class Narrowing(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What a caller asked for, checked."""
+    """
+    What a caller asked for, checked.
+
+    Attributes:
+        is_repeatable: Whether the same answer is to be had again later.
+    """
 
     text: str
     scopes: tuple[Scope, ...]
@@ -81,6 +86,7 @@ class Asked:
     limit: int
     explain: bool
     past: bool = False
+    is_repeatable: bool = False
 
 
 class SearchingStore(ReadingStore):
@@ -143,6 +149,7 @@ class SearchingStore(ReadingStore):
             limit=inputs.count("limit", limit, least=1, most=LIMIT_MAX),
             explain=inputs.flag("explain", explain),
             past=inputs.flag("past", narrow.get("past", False)),
+            is_repeatable=True,
         )
         return self._served(asked, self._point(as_of, valid_at), narrow)
 
@@ -180,14 +187,16 @@ class SearchingStore(ReadingStore):
             hidden=hidden,
             as_of=point.as_of,
             known_at=point.settled_at,
-            # About a time to come, what will be over by then is left out, too.
-            expired_at=max(point.asked_at, point.as_of.valid_at),
+            expired_at=point.asked_at,
             filters=asked.filters,
             recent=asked.recent,
             limit=asked.limit,
             past=asked.past,
         )
         answer = self._recall.searcher.search(question)
+        if answer.lapsed and asked.is_repeatable:
+            # As of what was recorded last, it had not expired.
+            return self._answered(asked, self._lookup.now_for_good())
         for each in subjects:
             # What cannot be read is left out of a search, which must not look complete.
             self._lookup.refuse_thinned(each, point)
