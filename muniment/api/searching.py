@@ -86,7 +86,7 @@ class Asked:
     limit: int
     explain: bool
     past: bool = False
-    is_repeatable: bool = False
+    is_repeatable: bool = True
 
 
 class SearchingStore(ReadingStore):
@@ -149,7 +149,6 @@ class SearchingStore(ReadingStore):
             limit=inputs.count("limit", limit, least=1, most=LIMIT_MAX),
             explain=inputs.flag("explain", explain),
             past=inputs.flag("past", narrow.get("past", False)),
-            is_repeatable=True,
         )
         return self._served(asked, self._point(as_of, valid_at), narrow)
 
