@@ -170,6 +170,8 @@ class ContextStore(SummarizingStore):
             min_position=None,
             limit=limit,
             explain=False,
+            # What else goes into it is read at one point, which is this one.
+            is_repeatable=False,
         )
 
     def _built(self, wanted: _Wanted, point: Point, *, leaves: bool) -> Context:

@@ -181,7 +181,7 @@ class Planner:
                 plan.origin,
                 f"made for {self._ledger.origin}, not for another ledger",
             )
-        moves = _decided(plan, on_conflict)
+        moves = _chosen(plan, on_conflict)
         if self._ledger.vault.find(plan.scope) is None:
             return _nothing(plan)
 
@@ -189,6 +189,9 @@ class Planner:
             moved_at = transaction.moved_at()
             if moved_at > plan.position:
                 raise PlanOutdatedError(plan.position, moved_at)
+            # Here, since a repeat of what was done is in no conflict with what came after.
+            if plan.conflicts and on_conflict == "abort":
+                raise RollbackConflictError([each.fact_id for each in plan.conflicts])
             for move in moves:
                 transaction.add(move.fact_id, move.events)
 
@@ -339,12 +342,10 @@ def _nothing(plan: RollbackPlan) -> Receipt:
     )
 
 
-def _decided(plan: RollbackPlan, on_conflict: OnConflict) -> list[Move]:
-    """Return what to do once the caller has said what to do about conflicts."""
+def _chosen(plan: RollbackPlan, on_conflict: OnConflict) -> list[Move]:
+    """Return what to do, by what the caller said of conflicts."""
     moves = list(plan.moves.moves)
     match on_conflict:
-        case "abort" if plan.conflicts:
-            raise RollbackConflictError([each.fact_id for each in plan.conflicts])
         case "abort" | "skip":
             return moves
         case "force":

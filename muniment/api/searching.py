@@ -76,7 +76,12 @@ class Narrowing(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What a caller asked for, checked."""
+    """
+    What a caller asked for, checked.
+
+    Attributes:
+        is_repeatable: Whether the same answer is to be had again later.
+    """
 
     text: str
     scopes: tuple[Scope, ...]
@@ -87,6 +92,7 @@ class Asked:
     limit: int
     explain: bool
     past: bool = False
+    is_repeatable: bool = True
 
 
 class SearchingStore(ReadingStore):
@@ -196,14 +202,16 @@ class SearchingStore(ReadingStore):
             hidden=whose.hidden,
             as_of=point.as_of,
             known_at=point.settled_at,
-            # About a time to come, what will be over by then is left out, too.
-            expired_at=max(point.asked_at, point.as_of.valid_at),
+            expired_at=point.asked_at,
             filters=asked.filters,
             recent=asked.recent,
             limit=asked.limit,
             past=asked.past,
         )
         answer = self._recall.searcher.search(question)
+        if answer.lapsed and asked.is_repeatable:
+            # As of what was recorded last, it had not expired.
+            return self._answered(asked, self._lookup.now_for_good(), usable)
         for each in whose.subjects:
             # What cannot be read is left out of a search, which must not look complete.
             self._lookup.refuse_thinned(each, point)

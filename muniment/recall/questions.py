@@ -93,6 +93,7 @@ class Answer:
     What was found.
 
     Attributes:
+        lapsed: Whether something expired after `Question.known_at`: no event tells of it.
         unserved: By leg, why it could not be served, or not for all.
         model: The embedding model that was asked; empty for none.
     """
@@ -100,3 +101,4 @@ class Answer:
     hits: Sequence[Ranked]
     unserved: Mapping[str, str]
     model: str
+    lapsed: bool

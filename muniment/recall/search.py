@@ -106,11 +106,18 @@ class Searcher:
 
     def _ranked(self, question: Question, chosen: Preselected | None) -> Answer:
         usable = {Status(each) for each in question.filters.statuses}
-        documents = [
+        found = [
             each
             for subject in question.subjects
             for each in self._of(subject, question, chosen)
-            if each.row.traits.status in usable and each.row.fact_id not in question.hidden
+        ]
+        lapsed = {id(each) for each in found if _has_lapsed(each, question)}
+        documents = [
+            each
+            for each in found
+            if each.row.traits.status in usable
+            and each.row.fact_id not in question.hidden
+            and (question.past or id(each) not in lapsed)
         ]
         asked_with = "\n".join((*question.recent, question.text))
         nearness = self._meaning.nearness(
@@ -131,7 +138,9 @@ class Searcher:
             ranks |= _ranks({ASSOCIATION: scores[ASSOCIATION]}, allowed)
         hits = self._ordered(question, documents, scores, ranks)
         unserved = {} if nearness.unserved is None else {MEANING: nearness.unserved}
-        return Answer(hits=hits, unserved=unserved, model=nearness.model)
+        return Answer(
+            hits=hits, unserved=unserved, model=nearness.model, lapsed=bool(lapsed)
+        )
 
     def _preselected(self, question: Question) -> Preselected | None:
         """Return what the engine finds, where there are too many to rank every one."""
@@ -148,7 +157,7 @@ class Searcher:
                 position=question.required,
                 limit=question.limit,
                 valid_at=question.as_of.valid_at,
-                expired_at=question.expired_at,
+                expired_at=question.known_at,
                 statuses=filters.statuses,
                 categories=filters.categories,
                 attributes=filters.attributes,
@@ -161,7 +170,7 @@ class Searcher:
     def _of(
         self, subject: Subject, question: Question, chosen: Preselected | None
     ) -> list[Document]:
-        as_of, expired_at = question.as_of, question.expired_at
+        as_of, expired_at = question.as_of, question.known_at
         if question.past:
             return self._documents.with_past(subject, as_of)
         if chosen is None:
@@ -319,6 +328,11 @@ def _passes(document: Document, filters: Filters) -> bool:
         and (filters.min_confidence is None or traits.confidence >= filters.min_confidence)
         and _starts_within(document.row.valid.start, filters)
     )
+
+
+def _has_lapsed(document: Document, question: Question) -> bool:
+    expires_at = document.row.traits.expires_at
+    return expires_at is not None and question.known_at < expires_at <= question.expired_at
 
 
 def _name(document: Document) -> FactOf:
