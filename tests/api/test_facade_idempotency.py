@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from muniment import Fact, MemoryStore
-from muniment.errors import IdempotencyConflictError
+from muniment.errors import IdempotencyConflictError, RollbackConflictError
 from tests.api.whole import whole
 from tests.stores import SECOND, SettableClock
 
@@ -147,6 +147,24 @@ def test_a_plan_applied_again_under_its_key_is_answered_as_the_first_time(
     before = whole(store)
 
     again = store.apply(plan, idempotency_key="k")
+
+    assert again == first
+    assert whole(store) == before
+
+
+def test_a_rollback_under_its_key_is_no_conflict_with_what_was_written_since(
+    store: MemoryStore,
+) -> None:
+    fact = store.remember("one", user_id="u")
+    store.update(fact.fact_id, content="two", session_id="s")
+    first = store.rollback_where(user_id="u", session_id="s", idempotency_key="k")
+    store.undo(first.tx_id)
+    store.update(fact.fact_id, content="three")
+    before = whole(store)
+    with pytest.raises(RollbackConflictError):
+        store.rollback_where(user_id="u", session_id="s")
+
+    again = store.rollback_where(user_id="u", session_id="s", idempotency_key="k")
 
     assert again == first
     assert whole(store) == before
