@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from muniment.api.retaining import Retirement
     from muniment.api.rollbacks import Cause
     from muniment.api.store import MemoryStore
-    from muniment.api.summarizing import Summary
+    from muniment.api.summaries import Summary
     from muniment.api.turns import Session, Turn
     from muniment.domain.access import Principal
     from muniment.domain.policy import RetentionRule

@@ -8,11 +8,11 @@ from typing import Unpack
 
 from muniment.api import inputs
 from muniment.api.answers import Receipt
-from muniment.api.conversing import ConversingStore
 from muniment.api.fields import Deed
 from muniment.api.receipting import ReceiptBook
 from muniment.api.receipts import RecallReceipt, receipt_of
 from muniment.api.transacting import receipt
+from muniment.api.unsaying import UnsayingStore
 from muniment.api.verbs import verb, write_verb
 from muniment.domain.events import Event
 from muniment.domain.receipt import (
@@ -36,7 +36,7 @@ from muniment.projections.conversation import NO_END
 RECEIPTS_MAX = 10_000
 
 
-class ReceivingStore(ConversingStore):
+class ReceivingStore(UnsayingStore):
     """A store that can say what agents were given, and how they were set up then."""
 
     _receipts: ReceiptBook
@@ -106,15 +106,36 @@ class ReceivingStore(ConversingStore):
             limit: Only so many, the newest; all if left out.
         """
         whose = inputs.scope_of(user_id, scope)
-        first, last = inputs.time_or_none(start), inputs.time_or_none(end)
-        asked = Period(
-            NO_END.start if first is None else first, FOREVER if last is None else last
-        )
-        if limit is not None:
-            inputs.count("limit", limit, least=1, most=RECEIPTS_MAX)
+        asked = _asked(start, end)
         self._receipts.flush()
         self._lookup.now()
-        return self.receipts_of(whose, asked, limit=limit)
+        return self.receipts_of(whose, asked, limit=_limit(limit))
+
+    @verb
+    def get_stray_receipts(
+        self,
+        *,
+        start: Time | None = None,
+        end: Time | None = None,
+        limit: int | None = None,
+    ) -> tuple[RecallReceipt, ...]:
+        """
+        Return the receipts of recalls from memories that there were not, oldest first.
+
+        Such as one with a mistyped name, or before anything was remembered. They say that
+        an agent was served with nothing and when, not for whom.
+
+        Args:
+            start: Only what was asked for then or later.
+            end: Only what was asked for before then.
+            limit: Only so many, the newest; all if left out.
+        """
+        self._receipts.flush()
+        nobody = self._ledger.mapper.nobody.ref
+        asked = _asked(start, end)
+        stamped = self._conversation.receipts(nobody, asked, limit=_limit(limit))
+        opened = self._ledger.mapper.opened(stamped, None)
+        return tuple(receipt_of(None, each) for each in opened)
 
     @verb
     def get_uses(self, fact_id: str, *, as_of: Time | None = None) -> tuple[datetime, ...]:
@@ -168,6 +189,19 @@ class ReceivingStore(ConversingStore):
             expected = f"at most {self._settings.content_limit:,} bytes of JSON"
             raise InvalidValueError("value", f"{size:,} bytes", expected)
         return plain
+
+
+def _asked(start: Time | None, end: Time | None) -> Period:
+    first, last = inputs.time_or_none(start), inputs.time_or_none(end)
+    return Period(
+        NO_END.start if first is None else first, FOREVER if last is None else last
+    )
+
+
+def _limit(limit: int | None) -> int | None:
+    if limit is None:
+        return None
+    return inputs.count("limit", limit, least=1, most=RECEIPTS_MAX)
 
 
 def settings_of(ledger: Ledger, position: int) -> dict[int, Setting]:

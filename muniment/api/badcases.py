@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from muniment.api.answers import Fact, MemorySnapshot
+from muniment.api.gone import Gone
 from muniment.api.receipts import RecallReceipt, ServedFact
 from muniment.api.replaying import Agent, Badcase
 from muniment.api.shapes import document
@@ -84,6 +85,7 @@ def load_badcase(file: Path | str, *, sha256: str | None = None) -> Badcase:
             config=case["config"],
             receipts=tuple(_receipt(each) for each in case["receipts"]),
             answered=case["answered"] and _revived(Turn, case["answered"]),
+            gone=tuple(_revived(Gone, each) for each in case["gone"]),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise InvalidValueError("file", str(file), "a badcase of muniment") from error
@@ -115,6 +117,7 @@ def summary_of(case: Badcase) -> str:
     """Return in lines what the agent had, and what is said of it."""
     lines = [
         f"{case.scope} at {case.timestamp.isoformat()}",
+        *(["nothing is there: nobody had that memory, or it was erased"] * case.is_empty),
         *(f"fact {each.fact_id} v{each.version}: {each.content}" for each in case.memory),
         *(f"{each.role} {each.turn_id}: {each.content}" for each in case.convo),
         *(f"config {name}: {value!r}" for name, value in sorted(case.config.items())),
@@ -123,11 +126,16 @@ def summary_of(case: Badcase) -> str:
             for each in case.receipts
         ),
     ]
+    lines += [f"{e.kind} {e.name} is gone: {e.token} {_since(e)}" for e in case.gone]
     if case.answered is not None:
         lines.append(f"answered then: {case.answered.content}")
     if case.result is not None:
         lines.append(f"answers now: {case.result}")
     return "\n".join(lines)
+
+
+def _since(gone: Gone) -> str:
+    return "" if gone.since is None else f"since {gone.since.isoformat()}"
 
 
 def _write(file: Path, text: str) -> None:
@@ -179,6 +187,7 @@ _TIMES: Final = frozenset(
         "asked_at",
         "expires_at",
         "recorded_at",
+        "since",
         "uttered_at",
         "valid_at",
         "valid_from",

@@ -8,12 +8,13 @@ from typing import Final, Literal, TypedDict, Unpack
 
 from muniment.api import inputs, showing
 from muniment.api.answers import Fact
-from muniment.api.found import SearchHit, SearchHits
+from muniment.api.found import SearchHit
 from muniment.api.lookup import Point
 from muniment.api.receipting import RANKER, SERVED_MAX
 from muniment.api.searching import Asked, scopes_of
 from muniment.api.summarizing import SummarizingStore
 from muniment.api.turns import Turn
+from muniment.api.usable import Usable
 from muniment.api.verbs import verb
 from muniment.domain.events import Status
 from muniment.domain.receipt import Recall, ReceiptLeft
@@ -22,7 +23,6 @@ from muniment.domain.session import Role
 from muniment.domain.time import Instant, Period
 from muniment.errors import InvalidValueError, UnknownSessionError
 from muniment.instants import Time, to_instant
-from muniment.ledger.vault import Subject
 from muniment.projections.conversation import NO_END, TurnQuery
 from muniment.recall.context import (
     CORE,
@@ -37,6 +37,7 @@ from muniment.recall.context import (
     approximate_tokens,
     assemble,
 )
+from muniment.recall.documents import Document
 from muniment.recall.questions import Filters
 
 
@@ -174,23 +175,26 @@ class ContextStore(SummarizingStore):
         )
 
     def _built(self, wanted: _Wanted, point: Point, *, leaves: bool) -> Context:
-        turns = self._turns_for(wanted, point)
-        before = [each.content or "" for each in turns if each.content != wanted.asked.text]
+        usable = self._whose(wanted.asked)
+        turns = self._turns_for(wanted, point, usable)
+        before = [e.content for e in turns if e.content not in (None, wanted.asked.text)]
         asked = replace(wanted.asked, recent=tuple(before[-_WIDENED_BY:]))
-        hits, known = self._usable(asked, point)
+        core, profile = self._known(point, usable)
+        hits = self._answered(asked, point, usable)
         zone = _zone(turns)
-        summaries = self._summaries_for(wanted.session_id, turns, point)
+        summaries = self._summaries_for(wanted.session_id, turns, point, usable)
         parts = Parts(
             records=[
-                *(_record(each, CORE, zone) for each in known if each.core),
-                *(_record(each, PROFILE, zone) for each in _profile(known)),
+                *(_record(each, CORE, zone) for each in core),
+                *(_record(each, PROFILE, zone) for each in profile),
                 *(_record(each.fact, RETRIEVED, zone) for each in hits),
             ],
             summaries=[(f"{name}#{version}", text) for name, version, text in summaries],
             turns=[_spoken(each) for each in turns],
         )
         made = _assembled(parts, wanted)
-        facts = {each.fact_id: each for each in (*known, *(hit.fact for hit in hits))}
+        found = (*core, *profile, *(hit.fact for hit in hits))
+        facts = {each.fact_id: each for each in found}
         context = Context(
             text=made.text,
             tokens=made.tokens,
@@ -208,24 +212,25 @@ class ContextStore(SummarizingStore):
             )
         return context
 
-    def _usable(self, asked: Asked, point: Point) -> tuple[SearchHits, list[Fact]]:
-        """Return what answers, and all core and structured facts, that may be used."""
-        found = (self._ledger.vault.find(each) for each in asked.scopes)
-        subjects, hidden = [each for each in found if each is not None], frozenset[str]()
-        if asked.is_current:
-            subjects, hidden = self._lookup.usable(subjects)
-        known = [
-            showing.fact(subject, each.opened.event, each.row.valid)
-            for subject in subjects
+    def _known(self, point: Point, usable: Usable) -> tuple[list[Fact], list[Fact]]:
+        """Return the core facts, and the newest structured ones, that may be used."""
+        found = [
+            each
+            for subject in usable.subjects
             for each in self._recall.documents.of(
                 subject, point.as_of, expired_at=point.asked_at
             )
             if each.row.traits.core or each.row.traits.attribute is not None
-            if each.row.fact_id not in hidden
+            if each.row.traits.status is Status.ACTIVE
+            if each.row.fact_id not in usable.hidden
         ]
-        return self._answered(asked, point), known
+        core = [each for each in found if each.row.traits.core]
+        structured = [each for each in found if not each.row.traits.core]
+        structured.sort(key=lambda each: (each.row.position, each.row.fact_id))
+        newest = structured[: -PROFILE_MAX - 1 : -1]
+        return [_fact(each) for each in core], [_fact(each) for each in newest]
 
-    def _turns_for(self, wanted: _Wanted, point: Point) -> tuple[Turn, ...]:
+    def _turns_for(self, wanted: _Wanted, point: Point, usable: Usable) -> tuple[Turn, ...]:
         """Return the turns that may go in, oldest first, as they were known then."""
         if not wanted.recent:
             return ()
@@ -236,7 +241,8 @@ class ContextStore(SummarizingStore):
             if owner is None or owner.scope not in wanted.asked.scopes:
                 raise UnknownSessionError(wanted.session_id)
             subject = owner
-        if subject is None or self._is_waiting_to_be_erased(subject, wanted):
+        # One that waits to be erased is not used.
+        if subject is None or subject.ref not in {each.ref for each in usable.subjects}:
             return ()
         query = TurnQuery(
             subject_ref=subject.ref,
@@ -246,10 +252,7 @@ class ContextStore(SummarizingStore):
             limit=wanted.recent,
             newest=True,
         )
-        return self._talker.turns(query) or ()
-
-    def _is_waiting_to_be_erased(self, subject: Subject, wanted: _Wanted) -> bool:
-        return wanted.asked.is_current and not self._lookup.usable([subject])[0]
+        return self._talker.turns(query, binds=usable.state(subject.ref)) or ()
 
 
 def _wanted(asked: Asked, budget: int, fields: Wishes) -> _Wanted:
@@ -282,11 +285,9 @@ def _assembled(parts: Parts, wanted: _Wanted) -> Assembled:
     raise InvalidValueError("budget_tokens", wanted.budget, expected)
 
 
-def _profile(known: Sequence[Fact]) -> list[Fact]:
-    """Return the structured facts that are no core facts, the newest first."""
-    found = [each for each in known if not each.core and each.attribute is not None]
-    newest = sorted(found, key=lambda each: (each.recorded_at, each.fact_id), reverse=True)
-    return newest[:PROFILE_MAX]
+def _fact(document: Document) -> Fact:
+    opened, valid = document.opened.event, document.row.valid
+    return showing.fact(document.subject, opened, valid)
 
 
 def _zone(turns: Sequence[Turn]) -> timezone:
@@ -327,6 +328,7 @@ def _spoken(turn: Turn) -> Spoken:
         role=turn.role,
         who=turn.tool or turn.agent or "",
         text=turn.content or "",
+        token=turn.token,
         said_at=turn.local_time,
     )
 

@@ -190,7 +190,8 @@ class ConversingStore(EntrustingStore):
             limit=_limit(limit),
             newest=True,
         )
-        found = self._talker.turns(query)
+        is_past = as_of is not None
+        found = (self._talker.turns if is_past else self._talker.turns_for_use)(query)
         if found is None:
             raise UnknownSessionError(session_id)
         return found

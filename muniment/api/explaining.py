@@ -1,6 +1,6 @@
 """Why an agent did not know something: which stage lost it, and by what one can tell."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, Literal
@@ -8,11 +8,11 @@ from typing import Final, Literal
 from muniment.api import inputs, showing
 from muniment.api.answers import Fact, FactVersion
 from muniment.api.contexts import ContextStore
-from muniment.api.lookup import Point, expired
+from muniment.api.lookup import HIDDEN, Point, expired
 from muniment.api.receipts import RecallReceipt
 from muniment.api.turns import Turn
 from muniment.api.verbs import verb
-from muniment.domain.events import FactRedacted, FactThinned
+from muniment.domain.events import FactRedacted, FactThinned, Status
 from muniment.domain.scope import Scope
 from muniment.domain.time import Instant, Period
 from muniment.instants import Time, moment, to_text
@@ -24,16 +24,43 @@ Stage = Literal[
     "never said",
     "never remembered",
     "too late",
-    "no longer believed",
-    "set aside",
+    "expired",
+    "changed",
+    "ended",
+    "retired",
+    "rolled back",
+    "redacted",
+    "held",
+    "hidden",
+    "quarantined",
     "not recalled",
     "not found",
     "no room",
     "not used",
 ]
-"""Where it was lost, from first to last; ``not used``: the agent had it."""
+"""
+Where it was lost, from first to last; ``not used``: the agent had it.
+
+``changed``: it said something else by then; ``held``: it waits to be forgotten, and a legal
+hold keeps it; ``hidden``: so is its memory; ``quarantined``: nobody has vouched for it.
+"""
+
+_LOST_BY: Final[Mapping[str, Stage]] = {
+    "revised": "changed",
+    "corrected": "changed",
+    "ended": "ended",
+    "retired": "retired",
+    "rolled_back": "rolled back",
+    "restored": "rolled back",
+    "redacted": "redacted",
+    # It holds no more, or not yet, without anybody having said anything since.
+    "asserted": "ended",
+    "corroborated": "ended",
+}
+"""By what happened to a fact last, the stage that lost what it said before."""
 
 RANKED_MAX: Final = 1_000
+_SAYS: Final = ("asserted", "revised", "corrected")
 _ALIKE_LEAST: Final = 0.6
 
 
@@ -110,10 +137,12 @@ class ExplainingStore(ContextStore):
         Return which stage lost what an agent was expected to know, with the evidence.
 
         It asks in order: was it ever said, was it written, when and by whom, was it still
-        believed, would it be found, was it recalled, did it go into the prompt.
+        believed or what became of it, might it be used, would it be found by each leg then
+        and now, was it recalled, did it go into the prompt.
 
         Args:
-            expect: What the agent should have known, in words like the fact's.
+            expect: What the agent should have known, in words like the fact's; or its id,
+                which also finds what was redacted.
             user_id: Whose memory; or *scope*.
             scope: Whose memory; or *user_id*.
             query: What it was asked; the query of the last receipt if left out.
@@ -165,6 +194,9 @@ class ExplainingStore(ContextStore):
         if subject is None:
             return []
         streams = showing.by_fact(self._ledger.subject_events(subject))
+        if case.expect in streams:
+            named = self._lookup.versions(subject, streams[case.expect])
+            return [each for each in named if each.kind in _SAYS]
         best: tuple[float, list[FactVersion]] = (0.0, [])
         for events in streams.values():
             versions = self._lookup.versions(subject, events)
@@ -229,16 +261,30 @@ class ExplainingStore(ContextStore):
                 _check("was it believed", "its time to live was over", passed=False)
             )
             at = to_text(found[0].expires_at)
-            return _Lost("no longer believed", f"fact {fact_id} had expired at {at}")
+            return _Lost("expired", f"fact {fact_id} had expired at {at}")
         if found is None or found[0].version not in {each.version for each in said}:
             return self._not_believed(case, fact_id, found and found[0], checks)
         fact = found[0]
         evidence = f"version {fact.version} from {to_text(fact.valid_from)}"
         checks.append(_check("was it believed", evidence, passed=True))
+        return self._barred(case, fact, checks)
+
+    def _barred(self, case: _Case, fact: Fact, checks: list[Check]) -> _Lost | None:
+        """Note what stands against its use."""
+        question = "might it be used"
         unused = self._lookup.why_unused(fact) if case.is_now else None
         if unused is not None:
-            checks.append(_check("might it be used", unused, passed=False))
-            return _Lost("set aside", f"fact {fact_id} is kept and not used: {unused}")
+            checks.append(_check(question, unused, passed=False))
+            stage: Stage = "hidden" if unused == HIDDEN else "held"
+            return _Lost(stage, f"fact {fact.fact_id} is kept and not used: {unused}")
+        if fact.status != Status.ACTIVE:
+            evidence = f"its status is {fact.status}, and it came from {fact.source}"
+            checks.append(_check(question, evidence, passed=False))
+            sentence = f"fact {fact.fact_id} is {fact.status}: nobody has vouched for it"
+            return _Lost("quarantined", sentence)
+        if fact.content is None:
+            evidence = "it was redacted since, so a search then cannot be asked again"
+            checks.append(_check("can it be read", evidence, passed=None))
         return None
 
     def _not_believed(
@@ -254,11 +300,13 @@ class ExplainingStore(ContextStore):
             f"{to_text(last.recorded_at)}"
         )
         checks.append(_check("was it believed", evidence, passed=False))
-        if instead is not None:
-            sentence = f"fact {fact_id} said something else by then: {evidence}"
-        else:
-            sentence = f"nothing of fact {fact_id} was believed then: {evidence}"
-        return _Lost("no longer believed", sentence)
+        stage: Stage = "changed" if instead is not None else _LOST_BY[last.kind]
+        for each in ("changed", "ended", "retired", "rolled back", "redacted"):
+            is_so = each == stage
+            told = evidence if is_so else "no"
+            checks.append(_check(f"was it {each}", told, passed=not is_so))
+        became = "said something else by then" if stage == "changed" else f"was {stage}"
+        return _Lost(stage, f"fact {fact_id} {became}: {evidence}")
 
     def _receipt_for(self, case: _Case) -> RecallReceipt | None:
         asked = Period(NO_END.start, Instant(case.point.asked_at + 1))

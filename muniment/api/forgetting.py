@@ -1,8 +1,7 @@
 """Forgetting for good: redaction, erasure, and the holds that stand against them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Final
 
 import msgspec
 
@@ -11,57 +10,50 @@ from muniment.api.certificates import (
     ErasureCertificate,
     ErasurePlan,
     ErasureStatus,
-    StoreReport,
 )
-from muniment.api.certifying import certified, kept_certificate
-from muniment.api.copies import Copies, Copy
+from muniment.api.certifying import kept_certificate
+from muniment.api.copies import Copies
+from muniment.api.destroying import SHARED, Destroyer
 from muniment.api.lookup import Lookup
+from muniment.api.redacting import Words, WordsRedactor
 from muniment.api.transacting import receipt
 from muniment.domain import subject as subjects
 from muniment.domain.commands import (
     DeferRedaction,
+    DeferWordsRedaction,
     EraseSubject,
     PlaceHold,
     RedactFact,
     ReleaseHold,
+    SubjectCommand,
 )
 from muniment.domain.decision import decide
 from muniment.domain.events import (
-    FactRedacted,
     HoldPlaced,
     RedactionDeferred,
     SubjectErased,
     SubjectEvent,
+    WordsRedactionDeferred,
 )
 from muniment.domain.scope import Scope
-from muniment.domain.subject import redactions_due
-from muniment.errors import SubjectErasedError
-from muniment.ledger.codec import topic_of
+from muniment.domain.subject import redactions_due, words_due
+from muniment.errors import PlanOutdatedError, SubjectErasedError
 from muniment.ledger.destruction import Destruction, Step
 from muniment.ledger.ledger import Committed
-from muniment.ledger.records import FACT, SUBJECT, Origin
-from muniment.ledger.tombstones import append_tombstone
+from muniment.ledger.records import FACT, Origin
 from muniment.ledger.transaction import Request, Transaction
-from muniment.projections.beliefs import DerivedStore
-
-
-SHARED: Final = "shared"
-"""What an erasure calls the copies of facts in memories they were shared with."""
 
 
 class Forgetter:
-    """
-    Makes content unreadable, keys first, then every derived copy, step by step.
-
-    Each step is recorded in the vault and may be repeated, so whoever opens the store
-    next goes on where a process died.
-    """
+    """Decides what is made unreadable, or waits; see `Destroyer` for how it is done."""
 
     def __init__(self, lookup: Lookup) -> None:
         self._lookup = lookup
         self._ledger = lookup.ledger
         self._destructions = lookup.ledger.vault.destructions
         self._copies = Copies(lookup.ledger)
+        self._words = WordsRedactor(lookup.ledger)
+        self._destroyer = Destroyer(lookup)
 
     def redact(
         self, fact_id: str, origin: Origin, *, expected_version: int | None
@@ -78,7 +70,7 @@ class Forgetter:
                 command = DeferRedaction(fact_id=fact_id)
                 transaction.add_to_subject(subjects.decide(command, transaction.state))
                 return
-            self._redact(transaction, fact_id)
+            self._destroyer.announce(transaction, fact_id)
 
         committed = self._transact(
             "redact", origin, work, fact_id=fact_id, expected_version=expected_version
@@ -88,6 +80,72 @@ class Forgetter:
         if RedactionDeferred in kinds:
             self._copies.set_aside(self._copies.of_fact(fact_id))
         return replace(receipt(committed), deferred=RedactionDeferred in kinds)
+
+    def redact_words(
+        self,
+        words: Words,
+        origin: Origin,
+        *,
+        drawn: Sequence[str],
+        planned_at: int,
+        with_facts: bool,
+    ) -> Receipt:
+        """
+        Make what was said unreadable, now or when no hold binds it.
+
+        Args:
+            words: What.
+            origin: Who asks, and why.
+            drawn: The facts that were drawn from it; a hold on one binds it, too.
+            planned_at: Where the subject's facts stood when these were looked up.
+            with_facts: Whether those facts are redacted with it.
+
+        Raises:
+            PlanOutdatedError: If another fact may have been drawn from it since.
+        """
+        facts = drawn if with_facts else ()
+
+        def work(transaction: Transaction) -> None:
+            if transaction.moved_at() > planned_at:
+                raise PlanOutdatedError(planned_at, transaction.moved_at())
+            if self._words.is_done(transaction, words):
+                return
+            left = [each for each in facts if not transaction.fact(each).redacted]
+            if transaction.state.holds_on_words(drawn):
+                self._defer(transaction, words, drawn, left)
+                return
+            for fact_id in left:
+                self._destroyer.announce(transaction, fact_id)
+            self._words.redact(transaction, words)
+
+        self._words.refuse_what_cannot_be_parted(words)
+        committed = self._transact(
+            "redact", origin, work, session_id=words.session_id, words=words.stream
+        )
+        self.resume()
+        happened = [each.event for each in committed.events]
+        for each in happened:
+            if isinstance(each, RedactionDeferred):
+                self._copies.set_aside(self._copies.of_fact(each.fact_id))
+        kinds = {type(each) for each in happened}
+        return replace(receipt(committed), deferred=WordsRedactionDeferred in kinds)
+
+    def _defer(
+        self,
+        transaction: Transaction,
+        words: Words,
+        drawn: Sequence[str],
+        facts: Sequence[str],
+    ) -> None:
+        """Collect that all of it waits, the facts that are to go with it included."""
+        commands: list[SubjectCommand] = [
+            *(DeferRedaction(fact_id=each) for each in facts),
+            DeferWordsRedaction(
+                session_id=words.session_id, number=words.number, fact_ids=tuple(drawn)
+            ),
+        ]
+        for command in commands:
+            transaction.add_to_subject(subjects.decide(command, transaction.state))
 
     def erase(self, scope: Scope, origin: Origin) -> ErasureCertificate:
         """Erase a subject, now or when no hold binds it; erasing again changes nothing."""
@@ -169,7 +227,11 @@ class Forgetter:
             after = subjects.evolve(transaction.state, events[0]) if events else None
             for fact_id in redactions_due(after) if after else ():
                 if not transaction.fact(fact_id).redacted:
-                    self._redact(transaction, fact_id)
+                    self._destroyer.announce(transaction, fact_id)
+            for each in words_due(after) if after else ():
+                words = Words(each.session_id, each.number)
+                if not self._words.is_done(transaction, words):
+                    self._words.redact(transaction, words)
             self._erase(transaction, events)
 
         committed = self._transact(
@@ -184,21 +246,8 @@ class Forgetter:
         return kept_certificate(found) if found and found.certificate else None
 
     def resume(self, *, every: bool = False) -> None:
-        """
-        Go on with everything that is announced and not done, from whatever step.
-
-        Args:
-            every: Whether what is done is looked up, too: the ledger may be a backup.
-        """
-        with self._destructions.turn:
-            some = self._destructions
-            found = some.all() if every else some.unfinished()
-            # Copies before what they are copies of, which is done once they are gone.
-            for destruction in sorted(found, key=_is_of_subject):
-                if destruction.step is Step.DONE and self._is_said(destruction):
-                    continue
-                if self._confirmed(destruction):
-                    self._carry_out(destruction)
+        """Go on with everything that is announced and not done, see `Destroyer`."""
+        self._destroyer.resume(every=every)
 
     def _nothing_left(self) -> ErasureCertificate:
         """Return what is said where nothing is known under the name that was given."""
@@ -217,7 +266,7 @@ class Forgetter:
         *,
         scope: Scope | None = None,
         fact_id: str | None = None,
-        passes_freeze: bool = False,
+        session_id: str | None = None,
         **asked: object,
     ) -> Committed:
         return self._ledger.transact(
@@ -228,21 +277,10 @@ class Forgetter:
                 fact_id=fact_id,
                 body={"origin": msgspec.to_builtins(origin), "fact_id": fact_id, **asked},
                 work=work,
-                passes_freeze=passes_freeze or action in ("place_hold", "release_hold"),
+                passes_freeze=action in ("place_hold", "release_hold"),
+                session_id=session_id,
             )
         )
-
-    def _redact(self, transaction: Transaction, fact_id: str) -> None:
-        self._destructions.announce(
-            Destruction(
-                subject_ref=transaction.subject.ref,
-                stream=FACT + fact_id,
-                key_id=transaction.key_id(fact_id),
-                position=transaction.next_position,
-                step=Step.ANNOUNCED,
-            )
-        )
-        transaction.add(fact_id, [FactRedacted()])
 
     def _erase(self, transaction: Transaction, events: Sequence[SubjectEvent]) -> None:
         """Collect *events*, announcing what the last of them destroys."""
@@ -250,145 +288,6 @@ class Forgetter:
             position = transaction.next_position + len(events) - 1
             self._destructions.announce(_of(transaction.subject.ref, position=position))
         transaction.add_to_subject(events)
-
-    def _is_said(self, destruction: Destruction) -> bool:
-        """Whether the event that says so is in the ledger."""
-        found = self._ledger.recorder.read(after=destruction.position - 1, limit=1)
-        kind = FactRedacted if destruction.stream else SubjectErased
-        stream = destruction.stream or SUBJECT + destruction.subject_ref
-        return any(
-            each.sealed.topic == topic_of(kind) and each.sealed.originator_id == stream
-            for each in found
-        )
-
-    def _confirmed(self, destruction: Destruction) -> bool:
-        """Whether a destruction is to be carried out; if it never was said, forget it."""
-        if self._is_said(destruction):
-            return True
-        if destruction.step is not Step.ANNOUNCED:
-            self._say_again(destruction)
-            return True
-        with self._ledger.recorder.appending():
-            # Whoever announced it held this lock: by now it is said, or never will be.
-            if self._is_said(destruction):
-                return True
-            self._destructions.withdraw(destruction)
-        return False
-
-    def _say_again(self, destruction: Destruction) -> None:
-        """Say it in a ledger that was restored from a backup made before."""
-        if not destruction.stream:
-            position = append_tombstone(self._ledger, destruction.subject_ref)
-        elif self._ledger.recorder.read_stream(destruction.stream):
-            position = self._redact_again(destruction)
-        else:
-            # The backup is older than the fact: there is nothing to be said of it.
-            return
-        self._destructions.move(destruction, Step.KEYS, position=position)
-
-    def _redact_again(self, destruction: Destruction) -> int:
-        """Say in a restored ledger that a fact was redacted; return where that stands."""
-        if self._ledger.vault.subject(destruction.subject_ref) is None:
-            return destruction.position
-        fact_id = destruction.stream.removeprefix(FACT)
-
-        def work(transaction: Transaction) -> None:
-            if not transaction.fact(fact_id).redacted:
-                transaction.add(fact_id, [FactRedacted()])
-
-        origin = Origin(reason="redacted before, said again after a restore")
-        self._transact("redact", origin, work, fact_id=fact_id, passes_freeze=True)
-        # It may have been there, elsewhere: this is not the first backup restored.
-        stamped = self._ledger.recorder.read_stream(destruction.stream)
-        topic = topic_of(FactRedacted)
-        return next(e.position for e in stamped if e.sealed.topic == topic)
-
-    def _carry_out(self, destruction: Destruction) -> None:
-        """Do every step that is left; each is recorded once it is done."""
-        if destruction.step is Step.ANNOUNCED:
-            self._destructions.destroy_keys(destruction)
-        if not destruction.stream:
-            for store in self._lookup.derived:
-                self._purge(store, destruction)
-        self._redact_copies(destruction)
-        self._destructions.move(destruction, Step.PURGED)
-        stores = self._verified(destruction, self._destructions.counts(destruction))
-        done = all(each.verified and not each.remaining for each in stores)
-        step = Step.DONE if done else Step.PURGED
-        text = "" if destruction.stream else self._certified(destruction, stores)
-        self._destructions.move(destruction, step, certificate=text)
-
-    def _copies_of(self, destruction: Destruction) -> list[Copy]:
-        if destruction.stream:
-            return self._copies.of_fact(destruction.stream.removeprefix(FACT))
-        return self._copies.of_subject(destruction.subject_ref)
-
-    def _redact_copies(self, destruction: Destruction) -> None:
-        """Make unreadable what others were given of it; where a hold binds that, later."""
-        copies = self._copies.readable(self._copies_of(destruction))
-        if not copies:
-            return
-        self._destructions.count(destruction, SHARED, len(copies))
-        self._copies.redact(copies, by=self._redact)
-        streams = {FACT + each.fact_id for each in copies}
-        for announced in self._destructions.unfinished():
-            if announced.stream in streams and self._confirmed(announced):
-                self._carry_out(announced)
-
-    def _purge(self, store: DerivedStore, destruction: Destruction) -> None:
-        """Remove a subject from one store, counted before: another may do it, too."""
-        ref = destruction.subject_ref
-        self._destructions.count(destruction, store.name, store.remaining(ref))
-        self._destructions.count(destruction, store.name, store.purge(ref))
-
-    def _verified(
-        self, destruction: Destruction, counts: Mapping[str, int]
-    ) -> tuple[StoreReport, ...]:
-        """Overwrite what was removed, and look what is left, store by store."""
-        vault = StoreReport(
-            store="vault",
-            removed=counts.get("vault", 0),
-            remaining=self._destructions.remaining(destruction),
-            verified=self._destructions.scrub(),
-        )
-        shared = self._report_of_copies(destruction, counts.get(SHARED, 0))
-        if destruction.stream:
-            return vault, *shared
-        derived = (
-            StoreReport(
-                store=store.name,
-                removed=counts.get(store.name, 0),
-                remaining=store.remaining(destruction.subject_ref),
-                verified=store.scrub(),
-            )
-            for store in self._lookup.derived
-        )
-        return vault, *derived, *shared
-
-    def _report_of_copies(
-        self, destruction: Destruction, found: int
-    ) -> tuple[StoreReport, ...]:
-        """Return what is left of copies, if there ever were any."""
-        copies = self._copies_of(destruction)
-        if not copies:
-            return ()
-        left = len(self._copies.readable(copies))
-        return (
-            StoreReport(store=SHARED, removed=found - left, remaining=left, verified=True),
-        )
-
-    def _certified(self, destruction: Destruction, stores: Sequence[StoreReport]) -> str:
-        """Return what is kept of the certificate."""
-        said = replace(destruction, position=self._position(destruction))
-        return certified(self._ledger, said, stores)
-
-    def _position(self, destruction: Destruction) -> int:
-        found = self._destructions.of_subject(destruction.subject_ref)
-        return found.position if found else destruction.position
-
-
-def _is_of_subject(destruction: Destruction) -> bool:
-    return not destruction.stream
 
 
 def _of(subject_ref: str, *, position: int) -> Destruction:

@@ -24,11 +24,13 @@ from muniment.domain.scope import Scope
 from muniment.domain.session import (
     SessionEnded,
     SessionEvent,
+    SessionRedacted,
     SessionStarted,
     SummaryMade,
     SummaryWithdrawn,
     TalkEvent,
     TurnAdded,
+    TurnRedacted,
 )
 from muniment.errors import (
     Corruption,
@@ -267,7 +269,8 @@ def _check_order(events: Sequence[_Event]) -> None:
             raise _bad(place, "begun first, and once")
         if kind in (_TURNS, _SUMMARIES) and SESSION + name not in versions:
             raise _bad(place, "in a session that has begun")
-        if kind in (_TURNS, _SESSION) and name in ended:
+        is_unsaid = isinstance(each.event, TurnRedacted | SessionRedacted)
+        if kind in (_TURNS, _SESSION) and name in ended and not is_unsaid:
             raise _bad(place, "nothing said in a session that has ended")
         if isinstance(each.event, SessionEnded):
             ended.add(name)

@@ -12,6 +12,7 @@ from typing import Final
 
 from muniment.api import showing
 from muniment.api.answers import DiffEntry, Fact, FactVersion, MemoryDiff, Receipt
+from muniment.api.usable import Usable
 from muniment.domain.events import FactAsserted, FactRevised, FactThinned
 from muniment.domain.fact import Belief, Beliefs
 from muniment.domain.scope import Scope
@@ -34,6 +35,9 @@ from muniment.projections.ports import VersionVectors
 
 
 _SPANS_MAX: Final = 100_000
+
+HIDDEN: Final = "its memory is frozen and hidden"
+"""Why all of a memory is kept and not used."""
 
 withheld: Final[ContextVar[frozenset[str]]] = ContextVar("withheld", default=frozenset())
 """Facts that whoever asks may not see, where an answer cannot be without them later."""
@@ -253,19 +257,21 @@ class Lookup:
         usable = [each for each in found if not state.restricts(each[0].fact_id)]
         return usable[:limit]
 
-    def usable(self, subjects: Sequence[Subject]) -> tuple[list[Subject], frozenset[str]]:
-        """Return those of *subjects* that may be used now, and their facts that may not."""
-        states = [(each, self.ledger.subject_state(each)) for each in subjects]
-        used = [(each, state) for each, state in states if not state.is_unused]
-        hidden = frozenset(fact_id for _, state in used for fact_id in state.deferred)
-        return [each for each, _ in used], hidden | withheld.get()
+    def usable(self, subjects: Sequence[Subject]) -> Usable:
+        """Return those of *subjects* that may be used now, and what of them may not."""
+        states = {each.ref: self.ledger.subject_state(each) for each in subjects}
+        used = [each for each in subjects if not states[each.ref].is_unused]
+        hidden = {fact_id for each in used for fact_id in states[each.ref].deferred}
+        return Usable(
+            subjects=used, hidden=withheld.get() | frozenset(hidden), states=states
+        )
 
     def why_unused(self, fact: Fact) -> str | None:
         """Return why a fact is stored and not used, if it is not."""
         subject = self.ledger.vault.find(fact.scope)
         state = self.ledger.subject_state(subject) if subject else SubjectState()
         if state.hidden:
-            return "its memory is frozen and hidden"
+            return HIDDEN
         if state.restricts(fact.fact_id):
             return "it is to be forgotten, a legal hold keeps it"
         return None

@@ -59,8 +59,9 @@ from muniment.api.request_fields import (
     Version,
     Whose,
 )
-from muniment.api.summarizing import Summary
+from muniment.api.summaries import Summary
 from muniment.api.turns import Session, Turn
+from muniment.api.unsaying import DrawnFacts
 from muniment.domain.access import Principal
 
 
@@ -197,6 +198,18 @@ OPERATIONS: Final = (
         taken={"as_of": Time, "limit": Count},
     ),
     read("get_turn", "/turns/{turn_id}", Turn),
+    write(
+        "redact_turn",
+        "/turns/{turn_id}/redact",
+        taken={"facts": DrawnFacts},
+        by=DEED,
+    ),
+    write(
+        "redact_session",
+        f"{SESSION}/redact",
+        taken={"facts": DrawnFacts},
+        by=DEED,
+    ),
     read("get_facts_of_turn", "/turns/{turn_id}/facts", tuple[FactVersion, ...]),
     read("get_source_turns", f"{FACT}/turns", tuple[Turn, ...]),
     read("get_uses", f"{FACT}/uses", tuple[datetime, ...], taken={"as_of": Time}),
@@ -205,6 +218,12 @@ OPERATIONS: Final = (
         "/receipts",
         tuple[RecallReceipt, ...],
         needed=OF,
+        taken={"start": Time, "end": Time, "limit": Count},
+    ),
+    read(
+        "get_stray_receipts",
+        "/receipts/stray",
+        tuple[RecallReceipt, ...],
         taken={"start": Time, "end": Time, "limit": Count},
     ),
     ask("build_context", "/contexts", Context, needed={"query": Text}, taken=CONTEXT),

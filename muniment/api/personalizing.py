@@ -66,15 +66,19 @@ class Personalizer:
         return " ".join([query, *added])
 
     def weights(self) -> Mapping[str, float]:
-        """Return the words of the structured facts, each with how sure the fact is."""
+        """
+        Return the words of the structured facts, each with how sure the fact is.
+
+        All words of a fact with an attribute; of any other those of its entities.
+        """
         found: dict[str, float] = {}
         cursor = None
         while self.boosts:
             page = self.store.get_all(scope=self.scope, limit=1_000, cursor=cursor)
             for fact in page:
-                if fact.attribute is not None:
-                    for word in asked(fact.content or ""):
-                        found[word] = max(found.get(word, 0.0), fact.confidence)
+                structured = [fact.content or ""] if fact.attribute else fact.entities
+                for word in (word for text in structured for word in asked(text)):
+                    found[word] = max(found.get(word, 0.0), fact.confidence)
             cursor = page.next_cursor
             if cursor is None:
                 break

@@ -20,7 +20,7 @@ from muniment.domain.scope import Scope
 from muniment.errors import LedgerBusyError, SubjectErasedError, Unavailable
 from muniment.instants import to_instant
 from muniment.ledger.ledger import Ledger
-from muniment.ledger.records import RECEIPTS, Origin
+from muniment.ledger.records import NOBODY, RECEIPTS, Origin
 from muniment.ledger.tally import Tally
 from muniment.ledger.transaction import Request, Transaction
 
@@ -37,7 +37,12 @@ _SETTLED: Final = (type(None), Unavailable, SubjectErasedError)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Handed:
-    """A receipt on its way; the version of the configuration is filled in on the way."""
+    """
+    A receipt on its way; the version of the configuration is filled in on the way.
+
+    Attributes:
+        subject_ref: Whose memory was asked; empty where nobody's was that there is.
+    """
 
     subject_ref: str
     left: ReceiptLeft
@@ -236,13 +241,25 @@ def search_receipt(
     )
 
 
+def unaddressed(left: ReceiptLeft) -> ReceiptLeft:
+    """
+    Return the receipt of a recall from a memory that there is not.
+
+    It says that an agent was served with nothing, when, and by what. Not whom it asked for
+    nor what: they have no key with which that could ever be erased.
+    """
+    recall = left.recall
+    assert recall is not None, "a receipt is whole when it is left"
+    return replace(left, recall=replace(recall, query="", scopes=(), session_id=None))
+
+
 def _request(subject_ref: str, receipts: Sequence[ReceiptLeft]) -> Request:
     def work(transaction: Transaction) -> None:
         if transaction.state.erased:
             # Its keys are about to go, and what was given with them.
             raise SubjectErasedError(subject_ref)
         transaction.add_at_end(
-            RECEIPTS + subject_ref,
+            RECEIPTS + (subject_ref or NOBODY),
             [
                 replace(each, configuration=transaction.configuration(each.at_position))
                 for each in receipts
@@ -259,5 +276,5 @@ def _request(subject_ref: str, receipts: Sequence[ReceiptLeft]) -> Request:
         work=work,
         # What was given while writes are refused was given all the same.
         passes_freeze=True,
-        subject_ref=subject_ref,
+        subject_ref=subject_ref or None,
     )

@@ -34,7 +34,8 @@ class RecallReceipt:
     The record of one recall that served an agent.
 
     Attributes:
-        scope: Whose memory was asked first; the receipt is erased with it.
+        scope: Whose memory was asked first; the receipt is erased with it. ``None`` where
+            there was no such memory: then it says neither whose nor what was asked.
         action: ``search`` or ``context``.
         query: What was looked for.
         scopes: Whose memory was asked, in that order.
@@ -55,7 +56,7 @@ class RecallReceipt:
         prompt_digest: SHA-256 of the prompt, in hexadecimal.
     """
 
-    scope: Scope
+    scope: Scope | None
     action: str
     query: str | None
     scopes: tuple[str, ...]
@@ -78,13 +79,13 @@ class RecallReceipt:
     prompt_digest: str | None
 
 
-def receipt_of(subject: Subject, left: RecordedEvent) -> RecallReceipt:
-    """Return the receipt that *left* is."""
+def receipt_of(subject: Subject | None, left: RecordedEvent) -> RecallReceipt:
+    """Return the receipt that *left* is; *subject* is whose, ``None`` for nobody's."""
     event = left.event
     assert isinstance(event, ReceiptLeft), "the stream of receipts holds receipts"
     recall = event.recall
     return RecallReceipt(
-        scope=subject.scope,
+        scope=subject.scope if subject else None,
         action=event.action,
         query=recall.query if recall else None,
         scopes=recall.scopes if recall else (),

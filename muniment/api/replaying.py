@@ -10,6 +10,7 @@ from muniment.api import inputs
 from muniment.api.accounting import RECEIPTS_MAX, ReceivingStore
 from muniment.api.answers import MemorySnapshot
 from muniment.api.conversing import TURNS_MAX
+from muniment.api.gone import Gone, Missing, in_their_place
 from muniment.api.receipts import RecallReceipt
 from muniment.api.turns import Turn
 from muniment.api.verbs import verb
@@ -34,15 +35,19 @@ class Badcase:
     """
     All that an agent had when it answered, as it was known then.
 
+    Of a memory that was erased nothing is left to replay: the case is empty, as that of a
+    memory nobody ever had.
+
     Attributes:
         scope: Whose memory.
         timestamp: The moment that was asked for.
-        memory: What was believed.
-        convo: What had been said, oldest first.
+        memory: What was believed; a token is the content of what was redacted since.
+        convo: What had been said, oldest first, likewise.
         config: How the agent was set up, by name.
         receipts: What it had recalled, oldest first; the last is of the answer itself.
         answered: What was really said next, in the session of the last turn; ``None``
             where nothing was.
+        gone: What cannot be read any more of all this, and since when.
         result: What the agent says now, given exactly this; ``None`` without an agent.
     """
 
@@ -53,12 +58,18 @@ class Badcase:
     config: Mapping[str, Json] = field(hash=False)
     receipts: tuple[RecallReceipt, ...]
     answered: Turn | None
+    gone: tuple[Gone, ...] = ()
     result: Any = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing: nobody ever had that memory, or it was erased."""
+        return not (self.memory.facts or self.convo or self.receipts)
 
     @property
     def is_reproduced(self) -> bool | None:
         """Whether the agent says now what was said then; ``None`` where that is open."""
-        if self.answered is None or self.result is None:
+        if self.answered is None or self.answered.token or self.result is None:
             return None
         return bool(self.result == self.answered.content)
 
@@ -80,7 +91,7 @@ class ReplayingStore(ReceivingStore):
         """
         Return what an agent had at a moment, and what it says now given exactly that.
 
-        The same for ever after, but for what was erased or redacted since.
+        The same for ever after; in the place of what was redacted since stands a token.
 
         Args:
             timestamp: The moment: when the wrong answer was given, or its recall asked.
@@ -100,16 +111,20 @@ class ReplayingStore(ReceivingStore):
         inputs.count("turns", turns, least=1, most=TURNS_MAX)
         inputs.count("receipts", receipts, least=1, most=RECEIPTS_MAX)
         convo = self.get_turns_before(timestamp=timestamp, scope=whose, limit=turns)
+        memory = self.get_memory_as_of(timestamp=timestamp, scope=whose)
+        recalled = self.receipts_of(
+            whose, Period(NO_END.start, Instant(at + 1)), limit=receipts
+        )
+        facts, said = in_their_place(memory.facts, convo)
         case = Badcase(
             scope=whose,
             timestamp=moment(at),
-            memory=self.get_memory_as_of(timestamp=timestamp, scope=whose),
-            convo=convo,
+            memory=replace(memory, facts=facts),
+            convo=said,
             config=self.get_config_as_of(timestamp),
-            receipts=self.receipts_of(
-                whose, Period(NO_END.start, Instant(at + 1)), limit=receipts
-            ),
+            receipts=recalled,
             answered=self._answered_after(convo, at),
+            gone=Missing(self._ledger).of(memory.facts, convo, recalled),
         )
         return case if agent is None else replace(case, result=_asked(agent, case))
 
@@ -127,7 +142,8 @@ class ReplayingStore(ReceivingStore):
         )
         found = self._talker.turns(query) or ()
         said = (each for each in found if each.role == Role.ASSISTANT)
-        return next(said, None)
+        _, answers = in_their_place((), said)
+        return answers[0] if answers else None
 
 
 def _asked(agent: Agent, case: Badcase) -> object:

@@ -9,7 +9,13 @@ from muniment.api.found import LegRank, SearchHit, SearchHits
 from muniment.api.lookup import Point
 from muniment.api.reading import ReadingStore
 from muniment.api.recalling import Recall
-from muniment.api.receipting import Handed, ReceiptBook, search_receipt
+from muniment.api.receipting import (
+    Handed,
+    ReceiptBook,
+    search_receipt,
+    unaddressed,
+)
+from muniment.api.usable import Usable
 from muniment.api.verbs import verb
 from muniment.domain.events import Status
 from muniment.domain.receipt import ReceiptLeft
@@ -161,29 +167,39 @@ class SearchingStore(ReadingStore):
         return hits
 
     def _leave_receipt(self, scopes: Sequence[Scope], left: ReceiptLeft) -> None:
-        """Leave a receipt with the first of the subjects that there is."""
+        """Leave a receipt with the first of the subjects that there is, or with nobody."""
+        if not self._settings.receipts:
+            return
         found = (self._ledger.vault.find(each) for each in scopes)
         subject = next((each for each in found if each is not None), None)
-        if subject is not None and self._settings.receipts:
+        if subject is None:
+            self._receipts.leave(Handed(subject_ref="", left=unaddressed(left)))
+        else:
             self._receipts.leave(Handed(subject_ref=subject.ref, left=left))
 
-    def _answered(self, asked: Asked, point: Point) -> SearchHits:
+    def _whose(self, asked: Asked) -> Usable:
+        """Return the subjects that are asked: of the present, those that may be used."""
+        found = [self._ledger.vault.find(each) for each in asked.scopes]
+        subjects = [each for each in found if each is not None]
+        if not asked.is_current:
+            return Usable(subjects=subjects)
+        return self._lookup.usable(subjects)
+
+    def _answered(
+        self, asked: Asked, point: Point, usable: Usable | None = None
+    ) -> SearchHits:
         required = asked.min_position
         if required is not None and required > point.position:
             expected = f"at most {point.position}, the last position known there"
             raise InvalidValueError("min_position", required, expected)
-        found = [self._ledger.vault.find(each) for each in asked.scopes]
-        subjects = [each for each in found if each is not None]
-        hidden: frozenset[str] = frozenset()
-        if asked.is_current:
-            subjects, hidden = self._lookup.usable(subjects)
+        whose = usable or self._whose(asked)
         question = Question(
             text=asked.text,
             position=point.position,
             required=point.position if required is None else required,
             is_current=asked.is_current,
-            subjects=subjects,
-            hidden=hidden,
+            subjects=whose.subjects,
+            hidden=whose.hidden,
             as_of=point.as_of,
             known_at=point.settled_at,
             expired_at=point.asked_at,
@@ -196,7 +212,7 @@ class SearchingStore(ReadingStore):
         if answer.lapsed and asked.is_repeatable:
             # As of what was recorded last, it had not expired.
             return self._answered(asked, self._lookup.now_for_good())
-        for each in subjects:
+        for each in whose.subjects:
             # What cannot be read is left out of a search, which must not look complete.
             self._lookup.refuse_thinned(each, point)
         if asked.is_current and self._recall.has_engine and self._settings.upkeep:

@@ -38,8 +38,9 @@ from muniment.api.replaying import Agent, Badcase
 from muniment.api.retaining import Retirement
 from muniment.api.rollbacks import Cause, OnConflict
 from muniment.api.searching import Narrowing
-from muniment.api.summarizing import Summary
+from muniment.api.summaries import Summary
 from muniment.api.turns import Session, Turn
+from muniment.api.unsaying import DrawnFacts
 from muniment.archive.archiver import Progress
 from muniment.archive.portable import Document
 from muniment.archive.told import Archived, ArchivePlan, Rows
@@ -311,6 +312,16 @@ class Verbs:
         matter: str | None = ...,
         break_glass: bool = ...,
     ) -> tuple[Turn, ...]: ...
+    def get_stray_receipts(
+        self,
+        *,
+        start: Time | None = ...,
+        end: Time | None = ...,
+        limit: int | None = ...,
+        reason: str | None = ...,
+        matter: str | None = ...,
+        break_glass: bool = ...,
+    ) -> tuple[RecallReceipt, ...]: ...
     def get_summaries(
         self,
         session_id: str,
@@ -549,6 +560,12 @@ class Verbs:
         break_glass: bool = ...,
     ) -> tuple[Difference, ...]: ...
     def record_config(self, name: str, value: Json, **by: Unpack[Deed]) -> Receipt: ...
+    def redact_session(
+        self, session_id: str, *, facts: DrawnFacts = ..., **by: Unpack[KeyedDeed]
+    ) -> Receipt: ...
+    def redact_turn(
+        self, turn_id: str, *, facts: DrawnFacts = ..., **by: Unpack[KeyedDeed]
+    ) -> Receipt: ...
     def reindex(
         self,
         *,

@@ -2,99 +2,70 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Final, Unpack
 
 from muniment.api import inputs
 from muniment.api.fields import Deed
 from muniment.api.lookup import Point
 from muniment.api.replaying import ReplayingStore
-from muniment.api.turns import Turn
+from muniment.api.summaries import (
+    Piece,
+    Summary,
+    due,
+    next_level,
+    of_turns,
+    runs,
+    summary_of,
+)
+from muniment.api.turns import REDACTED, Turn
+from muniment.api.usable import Usable
 from muniment.api.verbs import verb, write_verb
 from muniment.domain.session import (
     SummaryMade,
     SummaryTrigger,
     SummaryWithdrawn,
+    TurnRedacted,
     summaries_in_use,
 )
+from muniment.domain.subject import SubjectState
 from muniment.errors import (
     InvalidValueError,
     SummarizerUnavailableError,
     UnknownSessionError,
+    WordsRedactedError,
 )
-from muniment.instants import Time, moment, to_instant
-from muniment.ledger.records import SUMMARIES, RecordedEvent
+from muniment.instants import Time, to_instant
+from muniment.ledger.records import SESSION, SUMMARIES, RecordedEvent
 from muniment.ledger.transaction import Request, Transaction
+from muniment.ledger.vault import Subject
 from muniment.projections.vectors import chunks
-from muniment.recall.context import approximate_tokens
 from muniment.recall.summary import (
     Extractive,
-    Line,
     Summarizer,
     essentials,
-    has_turned,
     problem_with,
 )
 
 
 EVERY_MAX: Final = 1_000
-_TOPIC_WINDOW: Final = 4
-_TOKEN_SHARE: Final = 0.5
-"""What was not summarised may take so much of a budget before it is."""
 
 Told = tuple[str, int, str]
 """Session, version and words of a summary."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
+class _How:
     """
-    Turns, or summaries of turns, in fewer words.
+    By whose words, why, and who asked for it.
 
     Attributes:
-        version: Names it within its session.
-        level: 1 for a summary of turns, 2 for one of summaries, and so on.
-        first_turn: Number of the first turn it covers.
-        last_turn: Number of the last one.
-        sources: Versions of the summaries it was made of; none on level 1.
-        maker: ``extractive``, or the name of a model.
-        trigger: Why: ``asked``, ``count``, ``tokens`` or ``topic``.
-        content: The words.
-        refused: Why another maker's words were not taken; only when it is made.
+        known: What was known to be unreadable before anything was read.
     """
-
-    session_id: str
-    version: int
-    level: int
-    first_turn: int
-    last_turn: int
-    sources: tuple[int, ...]
-    maker: str
-    trigger: str
-    content: str | None
-    recorded_at: datetime
-    position: int
-    refused: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Piece:
-    """What one summary is to be made of."""
-
-    level: int
-    first_turn: int
-    last_turn: int
-    sources: tuple[int, ...]
-    lines: tuple[Line, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _How:
-    """By whose words, why, and who asked for it."""
 
     maker: Summarizer | None
     trigger: SummaryTrigger | None
     by: Deed
+    known: frozenset[int]
 
 
 class SummarizingStore(ReplayingStore):
@@ -136,20 +107,20 @@ class SummarizingStore(ReplayingStore):
 
         Raises:
             SubjectFrozenError: If writes to the subject are refused for now.
+            WordsRedactedError: If turns of it were redacted meanwhile.
         """
         inputs.count("every", every, least=2, most=EVERY_MAX)
         inputs.count("meta_every", meta_every, least=2, most=EVERY_MAX)
+        known = self._redacted_turns(session_id)
         older = self._not_summarised(
             session_id, inputs.count("keep", keep, least=0, most=EVERY_MAX)
         )
-        trigger = _due(older, every=every, budget=budget_tokens)
+        trigger = due(older, every=every, budget=budget_tokens)
         if inputs.flag("force", force):
             trigger = SummaryTrigger.ASKED
-        pieces = []
-        if trigger is not None:
-            runs = _runs(older)
-            pieces = [_of_turns(some) for run in runs for some in chunks(run, every)]
-        by_whom = _How(maker=summarizer, trigger=trigger, by=by)
+        stretches = runs(older) if trigger is not None else []
+        pieces = [of_turns(some) for run in stretches for some in chunks(run, every)]
+        by_whom = _How(maker=summarizer, trigger=trigger, by=by, known=known)
         return self._all_made(session_id, pieces, by_whom, meta_every)
 
     @write_verb
@@ -169,7 +140,7 @@ class SummarizingStore(ReplayingStore):
             InvalidValueError: If that version is no summary in use.
         """
         inputs.count("version", version, least=1, most=2**31)
-        if version not in self._used(session_id, None):
+        if version not in self._used(session_id):
             raise InvalidValueError("version", version, "a summary that is in use")
         event = SummaryWithdrawn(summary_version=version)
         self._append_summary(session_id, event, by, action="withdraw_summary")
@@ -192,24 +163,26 @@ class SummarizingStore(ReplayingStore):
             point = self._lookup.now()
         else:
             point = self._lookup.at(to_instant(as_of), None)
-        used = self._used(session_id, None if as_of is None else point.position)
+        used = self._used(
+            session_id, None if as_of is None else point.position, for_use=as_of is None
+        )
         ordered = sorted(used.values(), key=lambda each: (each.level, each.first_turn))
         return tuple(ordered)
 
     def _all_made(
-        self, session_id: str, pieces: Sequence[_Piece], how: _How, meta_every: int
+        self, session_id: str, pieces: Sequence[Piece], how: _How, meta_every: int
     ) -> tuple[Summary, ...]:
         """Summarise *pieces*, then summaries, level by level, as long as that is due."""
-        made = [self._made(session_id, each, how) for each in pieces]
+        made = [self._made(session_id, each, how) for each in pieces if each.lines]
         by_count = replace(how, trigger=SummaryTrigger.COUNT)
-        while piece := _next_level(self._used(session_id, None), meta_every):
+        while piece := next_level(self._used(session_id), meta_every):
             made.append(self._made(session_id, piece, by_count))
         return tuple(made)
 
     def _not_summarised(self, session_id: str, keep: int) -> list[Turn]:
         """Return the turns that no summary covers, but for the last ones."""
         turns = sorted(self.get_turns(session_id), key=lambda each: each.number)
-        used = self._used(session_id, None)
+        used = self._used(session_id)
         covered = {
             number
             for each in used.values()
@@ -220,14 +193,21 @@ class SummarizingStore(ReplayingStore):
         return [e for e in turns if e.number <= last and e.number not in covered]
 
     def _summaries_for(
-        self, session_id: str | None, turns: Sequence[Turn], point: Point
+        self,
+        session_id: str | None,
+        turns: Sequence[Turn],
+        point: Point,
+        usable: Usable,
     ) -> list[Told]:
         """Return the summaries of what was said before *turns*, oldest first."""
         if session_id is None and turns:
             session_id = turns[-1].session_id
-        if session_id is None or self._conversation.session(session_id) is None:
+        row = self._conversation.session(session_id) if session_id else None
+        subject = self._ledger.vault.subject(row.subject_ref) if row else None
+        if session_id is None or subject is None:
             return []
-        used = self._used(session_id, point.position)
+        state = usable.state(subject.ref)
+        used = self._used_by(subject, session_id, point.position, state)
         inner = {source for each in used.values() for source in each.sources}
         shown = [each.number for each in turns if each.session_id == session_id]
         told = [
@@ -236,13 +216,35 @@ class SummarizingStore(ReplayingStore):
             if version not in inner and each.first_turn < min(shown, default=2**62)
         ]
         told.sort(key=lambda each: each.first_turn)
-        return [(session_id, each.version, each.content or "") for each in told]
+        return [(session_id, each.version, each.content or REDACTED) for each in told]
 
-    def _used(self, session_id: str, position: int | None) -> dict[int, Summary]:
+    def _redacted_turns(self, session_id: str) -> frozenset[int]:
+        """Return the turns that were made unreadable one by one."""
+        stamped = self._ledger.recorder.read_stream(SESSION + session_id)
+        return frozenset(
+            each.event.number
+            for each in self._ledger.mapper.opened(stamped, None)
+            if isinstance(each.event, TurnRedacted)
+        )
+
+    def _used(
+        self, session_id: str, position: int | None = None, *, for_use: bool = True
+    ) -> dict[int, Summary]:
+        """Return the summaries in use; *for_use*, without what is withheld now."""
         row = self._conversation.session(inputs.name("session_id", session_id))
         subject = self._ledger.vault.subject(row.subject_ref) if row else None
         if subject is None:
             raise UnknownSessionError(session_id)
+        state = self._ledger.subject_state(subject) if for_use else SubjectState()
+        return self._used_by(subject, session_id, position, state)
+
+    def _used_by(
+        self,
+        subject: Subject,
+        session_id: str,
+        position: int | None,
+        state: SubjectState,
+    ) -> dict[int, Summary]:
         stamped = self._ledger.recorder.read_stream(SUMMARIES + session_id)
         known = [e for e in stamped if position is None or e.position <= position]
         events = {e.version: e for e in self._ledger.mapper.opened(known, subject)}
@@ -251,10 +253,12 @@ class SummarizingStore(ReplayingStore):
             for version, each in events.items()
             if isinstance(each.event, SummaryMade | SummaryWithdrawn)
         ]
-        used = summaries_in_use(told)
-        return {version: _summary(events[version]) for version in used}
+        used = summaries_in_use(
+            told, withheld=lambda number: state.withholds(session_id, number)
+        )
+        return {version: summary_of(events[version]) for version in used}
 
-    def _made(self, session_id: str, piece: _Piece, how: _How) -> Summary:
+    def _made(self, session_id: str, piece: Piece, how: _How) -> Summary:
         assert how.trigger is not None, "what is summarised is due"
         maker: Summarizer = how.maker or Extractive()
         must_keep = essentials(piece.lines)
@@ -277,8 +281,10 @@ class SummarizingStore(ReplayingStore):
             trigger=how.trigger,
             summary=text,
         )
-        added = self._append_summary(session_id, event, how.by, action="summarize")
-        return _summary(added, refused)
+        added = self._append_summary(
+            session_id, event, how.by, action="summarize", known=how.known
+        )
+        return summary_of(added, refused)
 
     def _append_summary(
         self,
@@ -287,9 +293,15 @@ class SummarizingStore(ReplayingStore):
         by: Deed,
         *,
         action: str,
+        known: frozenset[int] = frozenset(),
     ) -> RecordedEvent:
         def work(transaction: Transaction) -> None:
-            transaction.session(session_id)
+            state = transaction.session(session_id)
+            if isinstance(event, SummaryMade) and (
+                state.redacted or state.redacted_turns - known
+            ):
+                # It may have the words in it.
+                raise WordsRedactedError(session_id)
             transaction.add_at_end(SUMMARIES + session_id, [event])
 
         committed = self._ledger.transact(
@@ -304,87 +316,3 @@ class SummarizingStore(ReplayingStore):
             )
         )
         return committed.events[0]
-
-
-def _due(older: Sequence[Turn], *, every: int, budget: int | None) -> SummaryTrigger | None:
-    """Return why turns are to be summarised now, if they are."""
-    texts = [each.content or "" for each in older]
-    if len(older) >= every:
-        return SummaryTrigger.COUNT
-    if budget is not None:
-        inputs.count("budget_tokens", budget, least=1, most=2**31)
-        if sum(map(approximate_tokens, texts)) > _TOKEN_SHARE * budget:
-            return SummaryTrigger.TOKENS
-    before, after = texts[:-_TOPIC_WINDOW], texts[-_TOPIC_WINDOW:]
-    if len(before) >= _TOPIC_WINDOW and has_turned(before, after):
-        return SummaryTrigger.TOPIC
-    return None
-
-
-def _runs(turns: Sequence[Turn]) -> list[list[Turn]]:
-    """Return *turns* in stretches between which others are summarised already."""
-    runs: list[list[Turn]] = []
-    for turn in turns:
-        if not runs or runs[-1][-1].number + 1 != turn.number:
-            runs.append([])
-        runs[-1].append(turn)
-    return runs
-
-
-def _of_turns(turns: Sequence[Turn]) -> _Piece:
-    return _Piece(
-        level=1,
-        first_turn=turns[0].number,
-        last_turn=turns[-1].number,
-        sources=(),
-        lines=tuple(
-            Line(
-                who=each.tool or each.agent or each.role,
-                text=each.content or "",
-                entities=each.entities,
-            )
-            for each in turns
-        ),
-    )
-
-
-def _next_level(used: dict[int, Summary], meta_every: int) -> _Piece | None:
-    """Return what the next summary of summaries is to be made of, if one is due."""
-    inner = {source for each in used.values() for source in each.sources}
-    for level in sorted({each.level for each in used.values()}):
-        free = sorted(
-            (
-                each
-                for each in used.values()
-                if each.level == level and each.version not in inner
-            ),
-            key=lambda each: each.first_turn,
-        )[:meta_every]
-        if len(free) == meta_every:
-            return _Piece(
-                level=level + 1,
-                first_turn=free[0].first_turn,
-                last_turn=free[-1].last_turn,
-                sources=tuple(each.version for each in free),
-                lines=tuple(Line(who="summary", text=e.content or "") for e in free),
-            )
-    return None
-
-
-def _summary(recorded: RecordedEvent, refused: str | None = None) -> Summary:
-    event = recorded.event
-    assert isinstance(event, SummaryMade), "what is in use was made"
-    return Summary(
-        session_id=recorded.session_id,
-        version=recorded.version,
-        level=event.level,
-        first_turn=event.first_turn,
-        last_turn=event.last_turn,
-        sources=event.sources,
-        maker=event.maker,
-        trigger=event.trigger.value,
-        content=event.summary,
-        recorded_at=moment(recorded.recorded_at),
-        position=recorded.position,
-        refused=refused,
-    )

@@ -19,6 +19,7 @@ from muniment.domain.session import (
     TurnAdded,
     Words,
 )
+from muniment.domain.subject import SubjectState
 from muniment.domain.time import Instant
 from muniment.errors import InvalidValueError, UnknownTurnError
 from muniment.instants import offset_of, to_instant
@@ -76,9 +77,7 @@ class Talker:
             started_at=started.recorded_at,
             ended_at=None,
         )
-        return session_of(
-            committed.subject, row, agent=opening.agent, metadata=opening.metadata
-        )
+        return session_of(committed.subject, row, opening)
 
     def add(
         self, session_id: str, turns: tuple[TurnAdded, ...], origin: Origin, *, action: str
@@ -106,7 +105,7 @@ class Talker:
         return self._of_session(session_id, origin, work, "end_session", {})
 
     def session(self, session_id: str) -> Session | None:
-        """Return a session, if it is there and can be read."""
+        """Return a session for use, if it is there; what is withheld or redacted marked."""
         row = self.conversation.session(session_id)
         subject = self.ledger.vault.subject(row.subject_ref) if row else None
         if row is None or subject is None:
@@ -114,35 +113,55 @@ class Talker:
         stamped = self.ledger.recorder.read_stream(SESSION + session_id)
         started = self.ledger.mapper.opened(stamped[:1], subject)[0].event
         assert isinstance(started, SessionStarted), "a session begins with its start"
-        if started.opening is None:
+        if started.opening is None and self.ledger.was_erased(subject):
             return None
-        return session_of(
-            subject, row, agent=started.opening.agent, metadata=started.opening.metadata
-        )
+        state = self.ledger.subject_state(subject)
+        withheld = state.withholds(session_id, None)
+        return session_of(subject, row, started.opening, withheld=withheld)
 
     def turn(self, turn_id: str) -> Turn | None:
-        """Return a turn, if it is there and can be read."""
+        """Return a turn for use, if it is there; what is withheld or redacted marked."""
         named = named_turn(turn_id)
         found = self.conversation.turn(*named) if named else None
         subject = self.ledger.vault.subject(found.row.subject_ref) if found else None
         if found is None or subject is None:
             return None
         (said,) = self.ledger.mapper.opened([found.event], subject)
-        turn = turn_of(subject, said)
-        return None if turn.content is None else turn
+        state = self.ledger.subject_state(subject)
+        withheld = state.withholds(said.session_id, said.version)
+        turn = turn_of(subject, said, withheld=withheld)
+        is_gone = turn.content is None and self.ledger.was_erased(subject)
+        return None if is_gone else turn
 
-    def turns(self, query: TurnQuery) -> tuple[Turn, ...] | None:
-        """Return what *query* asks for; ``None`` where its subject was erased meanwhile."""
+    def turns(
+        self, query: TurnQuery, *, binds: SubjectState | None = None
+    ) -> tuple[Turn, ...] | None:
+        """
+        Return what *query* asks for; ``None`` where its subject was erased meanwhile.
+
+        What was redacted is marked; so is, for use now, what is withheld by what *binds*.
+        """
         subject = self.ledger.vault.subject(query.subject_ref)
         if subject is None:
             return None
         found = self.conversation.turns(query)
         said = self.ledger.mapper.opened([each.event for each in found], subject)
-        turns = tuple(turn_of(subject, each) for each in said)
-        if any(each.content is None for each in turns):
+        state = binds or SubjectState()
+        turns = tuple(
+            turn_of(subject, e, withheld=state.withholds(e.session_id, e.version))
+            for e in said
+        )
+        if any(each.content is None for each in turns) and self.ledger.was_erased(subject):
             # The keys of an erased subject go before its rows.
             return None
         return turns
+
+    def turns_for_use(self, query: TurnQuery) -> tuple[Turn, ...] | None:
+        """Return what `turns` does, what is withheld now marked."""
+        subject = self.ledger.vault.subject(query.subject_ref)
+        if subject is None:
+            return None
+        return self.turns(query, binds=self.ledger.subject_state(subject))
 
     def place(self, session_id: str, turn_id: str) -> tuple[Instant, int]:
         """Return where a turn of a session stands among the others."""

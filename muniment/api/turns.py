@@ -3,14 +3,20 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
+from typing import Final
 
 from muniment.domain.scope import Scope
-from muniment.domain.session import TurnAdded
+from muniment.domain.session import Opening, TurnAdded
 from muniment.domain.text import Json
 from muniment.instants import moment, to_datetime, to_text
 from muniment.ledger.records import RecordedEvent
 from muniment.ledger.vault import Subject
 from muniment.projections.conversation import SessionRow
+
+
+REDACTED: Final = "[redacted]"
+WITHHELD: Final = "[withheld]"
+"""What stands in the place of words that nobody can read, or may use for now."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +31,8 @@ class Session:
         agent: Who serves in it, where it was said.
         metadata: The caller's own fields.
         position: Of the event that began it.
+        token: What stands in the place of agent and metadata, where they cannot be read,
+            as of a turn.
     """
 
     session_id: str
@@ -34,6 +42,7 @@ class Session:
     agent: str | None
     metadata: Mapping[str, Json] = field(hash=False)
     position: int
+    token: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -45,13 +54,16 @@ class Turn:
         turn_id: Session and number, with a dot between; facts name it as their source.
         number: Place in its session as recorded, 1 for the first.
         role: ``user``, ``assistant``, ``tool`` or ``system``.
-        content: The words; ``None`` once they were made unreadable.
+        content: The words; ``None`` where they cannot be read.
         agent: Which agent spoke.
         tool: Which tool answered, or was called.
         uttered_at: When it was said; when it was recorded where nobody told.
         utc_offset: How far the speaker's clock was ahead of UTC, where it was told.
         zone: Name of the speaker's time zone, where it was told.
         recorded_at: When the ledger learned it.
+        token: What stands in the place of words that cannot be read: ``[redacted]``, or
+            ``[withheld]`` where they are to be and a legal hold keeps them. ``None`` where
+            they can.
     """
 
     turn_id: str
@@ -70,6 +82,7 @@ class Turn:
     tx_id: int
     entities: tuple[str, ...]
     metadata: Mapping[str, Json] = field(hash=False)
+    token: str | None = None
 
     @property
     def local_time(self) -> datetime:
@@ -85,11 +98,11 @@ class Turn:
         )
 
 
-def turn_of(subject: Subject, said: RecordedEvent) -> Turn:
-    """Return the turn that *said* is."""
+def turn_of(subject: Subject, said: RecordedEvent, *, withheld: bool = False) -> Turn:
+    """Return the turn that *said* is; without its words where it is *withheld*."""
     event = said.event
     assert isinstance(event, TurnAdded), "the stream of turns holds turns"
-    words = event.words
+    words = None if withheld else event.words
     uttered_at = said.recorded_at if event.uttered_at is None else event.uttered_at
     offset = words.utc_offset_s if words else None
     return Turn(
@@ -109,21 +122,24 @@ def turn_of(subject: Subject, said: RecordedEvent) -> Turn:
         tx_id=said.tx_id,
         entities=words.entities if words else (),
         metadata=dict(words.metadata) if words else {},
+        token=None if words else WITHHELD if withheld and event.words else REDACTED,
     )
 
 
 def session_of(
-    subject: Subject, row: SessionRow, *, agent: str | None, metadata: Mapping[str, Json]
+    subject: Subject, row: SessionRow, opening: Opening | None, *, withheld: bool = False
 ) -> Session:
-    """Return the session of *row*."""
+    """Return the session of *row*, as it was opened; without that if it is *withheld*."""
+    shown = None if withheld else opening
     return Session(
         session_id=row.session_id,
         scope=subject.scope,
         started_at=moment(row.started_at),
         ended_at=None if row.ended_at is None else to_datetime(row.ended_at),
-        agent=agent,
-        metadata=metadata,
+        agent=shown.agent if shown else None,
+        metadata=shown.metadata if shown else {},
         position=row.position,
+        token=None if shown else WITHHELD if withheld and opening else REDACTED,
     )
 
 

@@ -178,6 +178,15 @@ class DeferRedaction:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class DeferWordsRedaction:
+    """Redact what was said in a turn, or in all of a session, once no hold binds it."""
+
+    session_id: str
+    number: int | None
+    fact_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EraseSubject:
     """Make the subject unreadable and unfindable at every as-of, once no hold binds it."""
 
@@ -197,6 +206,7 @@ SubjectCommand = (
     | PlaceHold
     | ReleaseHold
     | DeferRedaction
+    | DeferWordsRedaction
     | DiscloseSubject
     | EraseSubject
 )

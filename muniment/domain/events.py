@@ -271,6 +271,22 @@ class RedactionDeferred:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WordsRedactionDeferred:
+    """
+    What was said is to be redacted once no hold binds it; until then it is not used.
+
+    Attributes:
+        session_id: Where it was said.
+        number: Of the one turn, or ``None`` for all of the session.
+        fact_ids: The facts drawn from it; a hold on one of them binds it, too.
+    """
+
+    session_id: str
+    number: int | None
+    fact_ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ErasureDeferred:
     """The subject is to be erased once no hold binds it; until then it is not used."""
 
@@ -321,6 +337,7 @@ SubjectEvent = (
     | HoldPlaced
     | HoldReleased
     | RedactionDeferred
+    | WordsRedactionDeferred
     | ErasureDeferred
     | SubjectDisclosed
     | SubjectThinned

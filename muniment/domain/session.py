@@ -1,5 +1,5 @@
 """
-What can happen in a conversation, and its life: begun, ended. Pure.
+What can happen in a conversation, and its life: begun, ended, made unreadable. Pure.
 
 Stored forever: rename nothing, only add and upcast.
 
@@ -8,7 +8,7 @@ last is ever read to add one; its summaries. All of them belong to one subject, 
 no summary outlives what it was made of.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import reduce
@@ -16,7 +16,7 @@ from typing import assert_never
 
 from muniment.domain.text import Json
 from muniment.domain.time import Instant
-from muniment.errors import SessionEndedError
+from muniment.errors import SessionEndedError, SessionRedactedError
 
 
 class Role(StrEnum):
@@ -94,6 +94,23 @@ class SessionEnded:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TurnRedacted:
+    """
+    What was said in one turn was made unreadable at every as-of, in summaries, too.
+
+    Attributes:
+        number: Of the turn.
+    """
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionRedacted:
+    """All that was said in it was made unreadable; nothing more is said in it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TurnAdded:
     """
     Somebody said something.
@@ -138,7 +155,7 @@ class SummaryWithdrawn:
     summary_version: int
 
 
-SessionEvent = SessionStarted | SessionEnded
+SessionEvent = SessionStarted | SessionEnded | TurnRedacted | SessionRedacted
 TalkEvent = SessionEvent | TurnAdded | SummaryMade | SummaryWithdrawn
 
 
@@ -161,15 +178,39 @@ class AddTurns:
     turns: tuple[TurnAdded, ...]
 
 
-SessionCommand = StartSession | EndSession | AddTurns
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RedactTurn:
+    """Make what was said in one turn unreadable; doing so again changes nothing."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RedactSession:
+    """Make all that was said in it unreadable; doing so again changes nothing."""
+
+
+SessionCommand = StartSession | EndSession | AddTurns | RedactTurn | RedactSession
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionState:
-    """A session after all its events."""
+    """
+    A session after all its events.
+
+    Attributes:
+        redacted_turns: Numbers of the turns that were made unreadable one by one.
+        redacted: Whether all that was said in it was.
+    """
 
     started: bool = False
     ended: bool = False
+    redacted_turns: frozenset[int] = frozenset()
+    redacted: bool = False
+
+    def unreadable(self, number: int) -> bool:
+        """Whether a turn was made unreadable."""
+        return self.redacted or number in self.redacted_turns
 
 
 def decide(
@@ -183,6 +224,7 @@ def decide(
 
     Raises:
         SessionEndedError: If something is to be said in a session that ended.
+        SessionRedactedError: If it is in one that was made unreadable.
     """
     match command:
         case StartSession():
@@ -190,9 +232,16 @@ def decide(
         case EndSession():
             return () if session.ended else (SessionEnded(),)
         case AddTurns():
+            if session.redacted:
+                raise SessionRedactedError(session_id)
             if session.ended:
                 raise SessionEndedError(session_id)
             return command.turns
+        case RedactTurn(number=number):
+            gone = session.unreadable(number)
+            return () if gone else (TurnRedacted(number=number),)
+        case RedactSession():
+            return () if session.redacted else (SessionRedacted(),)
         case _:
             assert_never(command)
 
@@ -204,6 +253,10 @@ def evolve(session: SessionState, event: SessionEvent) -> SessionState:
             return replace(session, started=True)
         case SessionEnded():
             return replace(session, ended=True)
+        case TurnRedacted(number=number):
+            return replace(session, redacted_turns=session.redacted_turns | {number})
+        case SessionRedacted():
+            return replace(session, redacted=True)
         case _:
             assert_never(event)
 
@@ -224,12 +277,18 @@ def said_at(uttered_at: Instant | None, recorded_at: Instant) -> Instant:
 
 def summaries_in_use(
     events: Iterable[tuple[int, SummaryMade | SummaryWithdrawn]],
+    *,
+    withheld: Callable[[int], bool] = lambda _number: False,
 ) -> dict[int, SummaryMade]:
     """
     Return by version the summaries of a session that may be used, of all levels.
 
     One that was made of a withdrawn one goes with it; one of the same level that covers
     the same turns anew replaces the one before, with what was made of that.
+
+    Args:
+        events: Of the session's summaries, each with its version.
+        withheld: Whether a turn may not be used now, nor then what was made of it.
     """
     used: dict[int, SummaryMade] = {}
     for version, event in events:
@@ -243,7 +302,28 @@ def summaries_in_use(
                 _drop(used, event.summary_version)
             case _:
                 assert_never(event)
+    for version, made in list(used.items()):
+        if made.level == 1 and any(withheld(each) for each in _turns(made)):
+            _drop(used, version)
     return used
+
+
+def summaries_of(
+    events: Iterable[tuple[int, SummaryMade | SummaryWithdrawn]], number: int
+) -> frozenset[int]:
+    """Return the versions of all summaries in which words of a turn may be, used or not."""
+    found: set[int] = set()
+    for version, event in events:
+        if isinstance(event, SummaryMade) and (
+            found.intersection(event.sources)
+            or (event.level == 1 and number in _turns(event))
+        ):
+            found.add(version)
+    return frozenset(found)
+
+
+def _turns(made: SummaryMade) -> range:
+    return range(made.first_turn, made.last_turn + 1)
 
 
 def _overlap(one: SummaryMade, other: SummaryMade) -> bool:

@@ -7,6 +7,7 @@ from typing import assert_never
 
 from muniment.domain.commands import (
     DeferRedaction,
+    DeferWordsRedaction,
     DiscloseSubject,
     EraseSubject,
     FreezeSubject,
@@ -27,6 +28,7 @@ from muniment.domain.events import (
     SubjectFrozen,
     SubjectThawed,
     SubjectThinned,
+    WordsRedactionDeferred,
 )
 from muniment.domain.time import Period
 from muniment.errors import HoldTakenError, UnknownHoldError
@@ -43,6 +45,7 @@ class SubjectState:
         holds: Holds in force, in the order they were placed.
         released: Holds that were released.
         deferred: Facts to be redacted, in the order that was asked for.
+        deferred_words: Turns and sessions to be redacted, likewise.
         erasure_deferred: Whether the subject is to be erased.
         erased: Whether its keys were destroyed.
         thinned: Since when and until when its old history was thinned.
@@ -53,6 +56,7 @@ class SubjectState:
     holds: tuple[HoldPlaced, ...] = ()
     released: tuple[str, ...] = ()
     deferred: tuple[str, ...] = ()
+    deferred_words: tuple[WordsRedactionDeferred, ...] = ()
     erasure_deferred: bool = False
     erased: bool = False
     thinned: Period | None = None
@@ -63,6 +67,18 @@ class SubjectState:
             hold.hold_id
             for hold in self.holds
             if hold.fact_id is None or fact_id in (None, hold.fact_id)
+        )
+
+    def holds_on_words(self, fact_ids: Iterable[str]) -> tuple[str, ...]:
+        """Return the ids of the holds on what was said, of which these facts were drawn."""
+        drawn = {None, *fact_ids}
+        return tuple(hold.hold_id for hold in self.holds if hold.fact_id in drawn)
+
+    def withholds(self, session_id: str, number: int | None) -> bool:
+        """Whether a turn, or all of a session, is stored and not used, likewise."""
+        return self.is_unused or any(
+            each.session_id == session_id and each.number in (None, number)
+            for each in self.deferred_words
         )
 
     @property
@@ -99,9 +115,8 @@ def decide(command: SubjectCommand, subject: SubjectState) -> tuple[SubjectEvent
             return _place(command, subject)
         case ReleaseHold():
             return _release(command, subject)
-        case DeferRedaction():
-            asked = command.fact_id in subject.deferred
-            return () if asked else (RedactionDeferred(fact_id=command.fact_id),)
+        case DeferRedaction() | DeferWordsRedaction():
+            return _defer(command, subject)
         case DiscloseSubject():
             made = SubjectDisclosed(
                 disclosure_id=command.disclosure_id,
@@ -122,6 +137,13 @@ def redactions_due(subject: SubjectState) -> tuple[str, ...]:
     return tuple(each for each in subject.deferred if not subject.holds_on(each))
 
 
+def words_due(subject: SubjectState) -> tuple[WordsRedactionDeferred, ...]:
+    """Return the turns and sessions no hold stands against any more, in order."""
+    return tuple(
+        each for each in subject.deferred_words if not subject.holds_on_words(each.fact_ids)
+    )
+
+
 def evolve(subject: SubjectState, event: SubjectEvent) -> SubjectState:
     """Return *subject* after *event*. Total: never raises."""
     match event:
@@ -135,8 +157,8 @@ def evolve(subject: SubjectState, event: SubjectEvent) -> SubjectState:
             kept = tuple(each for each in subject.holds if each.hold_id != event.hold_id)
             released = (*subject.released, event.hold_id)
             return replace(subject, holds=kept, released=released)
-        case RedactionDeferred():
-            return replace(subject, deferred=(*subject.deferred, event.fact_id))
+        case RedactionDeferred() | WordsRedactionDeferred():
+            return _set_aside(subject, event)
         case ErasureDeferred():
             return replace(subject, erasure_deferred=True)
         case SubjectThinned():
@@ -152,6 +174,32 @@ def evolve(subject: SubjectState, event: SubjectEvent) -> SubjectState:
 def fold(events: Iterable[SubjectEvent]) -> SubjectState:
     """Return the subject that *events*, oldest first, add up to."""
     return reduce(evolve, events, SubjectState())
+
+
+def _defer(
+    command: DeferRedaction | DeferWordsRedaction, subject: SubjectState
+) -> tuple[SubjectEvent, ...]:
+    match command:
+        case DeferRedaction(fact_id=fact_id):
+            asked = fact_id in subject.deferred
+            return () if asked else (RedactionDeferred(fact_id=fact_id),)
+        case DeferWordsRedaction():
+            deferred = WordsRedactionDeferred(
+                session_id=command.session_id,
+                number=command.number,
+                fact_ids=command.fact_ids,
+            )
+            return () if deferred in subject.deferred_words else (deferred,)
+        case _:
+            assert_never(command)
+
+
+def _set_aside(
+    subject: SubjectState, event: RedactionDeferred | WordsRedactionDeferred
+) -> SubjectState:
+    if isinstance(event, RedactionDeferred):
+        return replace(subject, deferred=(*subject.deferred, event.fact_id))
+    return replace(subject, deferred_words=(*subject.deferred_words, event))
 
 
 def _joined(before: Period | None, event: SubjectThinned) -> Period | None:

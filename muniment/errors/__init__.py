@@ -44,6 +44,8 @@ Every error Muniment raises on purpose.
     - PlanOutdatedError         the subject changed after the plan was made
     - ProposalStateError        a proposal that is not what it has to be
     - SessionEndedError         nothing more can be said in it
+    - SessionRedactedError      ... since it was made unreadable
+    - WordsRedactedError        what is to be kept was redacted meanwhile
     - RollbackConflictError     others wrote on top of what would go
     - ArchiveAheadError         an older ledger was put back
     - LedgerNotEmptyError       only an empty one can be restored
@@ -186,9 +188,11 @@ from muniment.errors.refused import (
     PlanOutdatedError,
     RollbackConflictError,
     SessionEndedError,
+    SessionRedactedError,
     SubjectFrozenError,
     SubjectHeldError,
     VersionConflictError,
+    WordsRedactedError,
 )
 
 
@@ -253,6 +257,7 @@ __all__ = [
     "RollbackConflictError",
     "ServiceUnavailableError",
     "SessionEndedError",
+    "SessionRedactedError",
     "StoreClosedError",
     "StoreNotFoundError",
     "SubjectErasedError",
@@ -278,5 +283,6 @@ __all__ = [
     "VersionBeyondHeadError",
     "VersionConflictError",
     "WitnessUnavailableError",
+    "WordsRedactedError",
     "WriteAsOfError",
 ]

@@ -105,6 +105,28 @@ class LedgerNotEmptyError(Conflict):
         super().__init__(f"{what} holds {held:,} events already; use an empty one")
 
 
+class SessionRedactedError(Conflict):
+    """All that was said in the session was made unreadable; nothing is added to it."""
+
+    def __init__(self, session_id: str) -> None:
+        self.session_id = session_id
+        super().__init__(
+            f"session {shown(session_id)} was redacted and takes no more turns; start "
+            "another one"
+        )
+
+
+class WordsRedactedError(Conflict):
+    """What was summarised was made unreadable meanwhile, and the summary was not kept."""
+
+    def __init__(self, session_id: str) -> None:
+        self.session_id = session_id
+        super().__init__(
+            f"turns of session {shown(session_id)} were redacted while they were "
+            "summarised; summarise what is left"
+        )
+
+
 class SessionEndedError(Conflict):
     """Nothing more can be said in a session that ended."""
 

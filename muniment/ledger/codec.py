@@ -50,6 +50,7 @@ _KINDS: dict[type[Event], str] = {
     events.HoldPlaced: "subject.hold_placed",
     events.HoldReleased: "subject.hold_released",
     events.RedactionDeferred: "subject.redaction_deferred",
+    events.WordsRedactionDeferred: "subject.words_redaction_deferred",
     events.ErasureDeferred: "subject.erasure_deferred",
     events.SubjectDisclosed: "subject.disclosed",
     events.SubjectThinned: "subject.thinned",
@@ -67,7 +68,9 @@ _KINDS: dict[type[Event], str] = {
     events.RequestAnswered: "subject.request_answered",
     session.SessionStarted: "session.started",
     session.SessionEnded: "session.ended",
+    session.SessionRedacted: "session.redacted",
     session.TurnAdded: "turn.added",
+    session.TurnRedacted: "turn.redacted",
     session.SummaryMade: "summary.made",
     session.SummaryWithdrawn: "summary.withdrawn",
     receipt.ReceiptLeft: "receipt.left",
@@ -290,7 +293,7 @@ def _revived(field: str, stored: Fields, sealed: Fields | None) -> object:
             return Role(stored[field])
         case "trigger":
             return SummaryTrigger(stored[field])
-        case "sources":
+        case "sources" | "fact_ids":
             return tuple(stored[field])
         case "served" | "versions":
             return tuple((one, other) for one, other in stored[field])

@@ -18,6 +18,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from muniment.ledger import vault_tables as tables
+from muniment.ledger.bulk import insert_rows
 from muniment.ledger.database import reading, scrub, writing
 
 
@@ -44,8 +45,10 @@ class Destruction:
 
     Attributes:
         subject_ref: Whose.
-        stream: The one stream, or empty for the subject itself and all its streams.
-        key_id: Of the stream's key; 0 for a whole subject.
+        stream: What: the stream of a fact, or of a session, for all that was said in it;
+            that of its turns, a dot and a number, for one turn; empty for the subject
+            itself.
+        key_id: Of the key that opens it; 0 for a session or a subject, which have many.
         position: Of the event that says so.
         step: How far it has come.
         counts: What was removed, store by store, as JSON.
@@ -59,6 +62,10 @@ class Destruction:
     step: Step
     counts: str = "{}"
     certificate: str | None = None
+
+
+PayloadKey = tuple[str, int, int, bytes]
+"""Of a payload: stream, version, the key it was sealed with, and its own key, wrapped."""
 
 
 class Destructions:
@@ -102,6 +109,42 @@ class Destructions:
                 sa.update(tables.vault).values(epoch=tables.vault.c.epoch + 1)
             )
             self._count(connection, destruction, "vault", gone)
+            self._move(connection, destruction, Step.KEYS)
+        self.on_destroyed()
+
+    def part_keys(
+        self,
+        destruction: Destruction,
+        gone: Sequence[tuple[str, int, int]],
+        kept: Sequence[PayloadKey],
+    ) -> None:
+        """
+        Destroy the keys of some payloads, for every process from then on.
+
+        Nothing where another process has done it: what it kept may be less by now.
+
+        Args:
+            destruction: Which.
+            gone: Of each payload the stream, the version and the key it was sealed with,
+                which is destroyed.
+            kept: Own keys of other payloads that were sealed with those keys.
+        """
+        step = sa.select(_table.c.step).where(self._is(destruction)).with_for_update()
+        with self._writing() as connection:
+            if connection.execute(step).scalar_one_or_none() != Step.ANNOUNCED:
+                return
+            whose = self._ledger, destruction.subject_ref
+            # In a restored ledger others may have stood in these places.
+            places = [each[:2] for each in (*gone, *kept)]
+            _delete(connection, tables.payload_key, whose, ("stream", "version"), places)
+            keys = [(key_id,) for key_id in sorted({each[2] for each in gone})]
+            _delete(connection, tables.stream_key, whose, ("key_id",), keys)
+            rows = [(*whose, *each) for each in kept]
+            insert_rows(connection, tables.payload_key, rows)
+            connection.execute(
+                sa.update(tables.vault).values(epoch=tables.vault.c.epoch + 1)
+            )
+            self._count(connection, destruction, "vault", len(gone))
             self._move(connection, destruction, Step.KEYS)
         self.on_destroyed()
 
@@ -231,6 +274,24 @@ def _destroy_subject(connection: sa.Connection, ledger: str, subject_ref: str) -
     for table in (tables.subject_key, tables.thinning):
         ours = (table.c.ledger == ledger) & (table.c.subject_ref == subject_ref)
         connection.execute(sa.delete(table).where(ours))
+
+
+def _delete(
+    connection: sa.Connection,
+    table: sa.Table,
+    whose: tuple[str, str],
+    names: Sequence[str],
+    values: Sequence[tuple[object, ...]],
+) -> None:
+    """Delete those rows of a subject in which the columns *names* have one of *values*."""
+    every = ("ledger", "subject_ref", *names)
+    these = [table.c[name] == sa.bindparam(f"this_{name}") for name in every]
+    rows = [
+        {f"this_{name}": each for name, each in zip(every, (*whose, *one), strict=True)}
+        for one in values
+    ]
+    if rows:
+        connection.execute(sa.delete(table).where(*these), rows)
 
 
 def _count_of(table: sa.Table, where: sa.ColumnElement[bool]) -> sa.Select[Any]:

@@ -26,6 +26,9 @@ SUMMARIES = "summaries-"
 RECEIPTS = "receipts-"
 """A stream is named after the fact, the subject or the session whose events it holds."""
 
+NOBODY = "nobody"
+"""In the place of a subject's name, where the stream is of receipts that name none."""
+
 CONFIGURATION = "configuration"
 ACCOUNT = "account"
 """The streams of the ledger itself: how agents are set up, what it must own up to."""

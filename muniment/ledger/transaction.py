@@ -19,7 +19,7 @@ from muniment.domain.events import (
 )
 from muniment.domain.fact import FactState, fold
 from muniment.domain.scope import Scope
-from muniment.domain.session import SessionEvent, SessionState
+from muniment.domain.session import SessionEvent, SessionState, TurnRedacted
 from muniment.domain.subject import SubjectState
 from muniment.domain.time import Instant
 from muniment.errors import (
@@ -35,6 +35,8 @@ from muniment.ledger.records import (
     FACT,
     SESSION,
     SUBJECT,
+    SUMMARIES,
+    TURNS,
     DraftEvent,
     Origin,
     RecordedEvent,
@@ -242,9 +244,20 @@ class Transaction:
             if last is not None and last.sealed.subject_ref != self.subject.ref:
                 raise AssertionError("only a stream's own subject adds to it")
             unread = last.sealed.originator_version if last else 0
-            key = self._key_of([last]) if last else None
+            key = self._key_of([last]) if last and not self._is_parted(last) else None
             self._streams[stream] = _Stream((), key, unread)
         self._add(stream, events)
+
+    def _is_parted(self, last: StampedEvent) -> bool:
+        """Whether the key *last* was sealed with is being destroyed for something else."""
+        kind, _, session_id = str(last.sealed.originator_id).partition("-")
+        if f"{kind}-" not in (TURNS, SUMMARIES):
+            return False
+        history = self._stream(SESSION + session_id).history
+        return any(
+            isinstance(each.event, TurnRedacted) and each.position > last.position
+            for each in history
+        )
 
     def configuration(self, position: int) -> int:
         """Return the version of the configuration at a position; 0 where there is none."""

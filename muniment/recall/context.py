@@ -121,13 +121,20 @@ class Record:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spoken:
-    """One turn that may go into a context; *said_at* is by the speaker's own clock."""
+    """
+    One turn that may go into a context.
+
+    Attributes:
+        said_at: By the speaker's own clock.
+        token: Stands in the place of a text that cannot be read; ours, no data.
+    """
 
     key: str
     role: str
     who: str
     text: str
     said_at: datetime
+    token: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,6 +217,7 @@ class _Chosen:
     left_out: list[str] = field(default_factory=list)
     keys: set[str] = field(default_factory=set)
     headings: set[str] = field(default_factory=set)
+    lines: dict[str, str] = field(default_factory=dict)
     tokens: int = 0
 
     def offer(self, item: Item) -> None:
@@ -217,7 +225,8 @@ class _Chosen:
         if key in self.keys:
             return
         heading = _heading(item, self.template)
-        needed = self.count(_line(item, self.template) + "\n")
+        line = _line(item, self.template)
+        needed = self.count(line + "\n")
         if heading not in self.headings:
             needed += self.count(f"\n## {heading}\n")
         if not self.items:
@@ -229,12 +238,13 @@ class _Chosen:
         self.keys.add(key)
         self.headings.add(heading)
         self.items.append(item)
+        self.lines[key] = line
 
     def written(self) -> Assembled:
         """Return the text; parts counted one by one may be fewer tokens together."""
         while self.items:
             ordered = _in_order(self.items, self.template)
-            text = _text(ordered, self.template)
+            text = _text(ordered, self.lines, self.template)
             tokens = self.count(text)
             if tokens <= self.budget:
                 return Assembled(
@@ -285,14 +295,14 @@ def _best_at_both_ends(best_first: Sequence[Record]) -> list[Record]:
     return [*best_first[::2], *reversed(best_first[1::2])]
 
 
-def _text(items: Sequence[Item], template: Template) -> str:
+def _text(items: Sequence[Item], by_key: dict[str, str], template: Template) -> str:
     lines = [template.preamble, "<memory>"]
     heading = ""
     for each in items:
         if _heading(each, template) != heading:
             heading = _heading(each, template)
             lines += ["", f"## {heading}"]
-        lines.append(_line(each, template))
+        lines.append(by_key[_key(each)])
     return "\n".join([*lines, "</memory>", ""])
 
 
@@ -323,7 +333,8 @@ def _line(item: Item, template: Template) -> str:
         case Spoken():
             role = template.roles.get(item.role, item.role)
             who = f"{role} {as_data(item.who)}" if item.who else role
-            return f"- [{_time(item.said_at, template)}] {who}: {as_data(item.text)}"
+            text = item.token or as_data(item.text)
+            return f"- [{_time(item.said_at, template)}] {who}: {text}"
         case _:
             return f"- {as_data(item[1])}"
 

@@ -2,8 +2,10 @@
 Turns in fewer words, and whether what matters is still in them.
 
 Whoever makes a summary, a model or the plain extraction here, it is held against what
-was said: most of the names and numbers must be in it, and no number that nobody said. A
-model that refuses, rambles, or does what a turn told it to does not pass.
+was said: most of the names and numbers must be in it, half of what was decided, promised
+or forbidden, and no name, number or sentence that nobody said. A model that refuses,
+rambles, or does what a turn told it to does not pass: what a turn orders a model to say
+does not count as said.
 """
 
 import re
@@ -16,6 +18,9 @@ from muniment.recall.tokens import asked, terms
 
 RETENTION_LEAST: Final = 0.8
 """So much of what matters has to be in a summary."""
+
+DECISIONS_LEAST: Final = 0.5
+"""So much of what was decided, promised or forbidden has to be in a summary."""
 
 LENGTH_MOST: Final = 0.9
 """So long may the text of a model be, against what was said."""
@@ -118,10 +123,52 @@ def problem_with(
         return (
             f"it keeps {kept:.0%} of the names and numbers, {RETENTION_LEAST:.0%} are due"
         )
+    left = decisions_kept(summary, lines)
+    if left < DECISIONS_LEAST:
+        return f"it keeps {left:.0%} of what was decided, {DECISIONS_LEAST:.0%} are due"
     invented = sorted(set(_NUMBERS.findall(summary)) - set(_NUMBERS.findall(said)))
+    invented += sorted(_capitals(summary) - set(_WORDS.findall(said.casefold())))
     if invented:
         return f"nobody said {invented[0]}"
+    return _unsaid(summary, lines)
+
+
+def decisions_kept(summary: str, lines: Iterable[Line]) -> float:
+    """Return the share of what was decided, promised or forbidden that is in *summary*."""
+    decided = [
+        set(asked(sentence))
+        for line in lines
+        for sentence in _sentences(line.text)
+        if _DECISIVE.search(sentence)
+    ]
+    found = set(asked(summary))
+    wanted = [each for each in decided if each]
+    if not wanted:
+        return 1.0
+    kept = sum(len(each & found) >= _TOLD_LEAST * len(each) for each in wanted)
+    return kept / len(wanted)
+
+
+def _unsaid(summary: str, lines: Sequence[Line]) -> str | None:
+    """Return in words which sentence of *summary* speaks of what nobody said, if one."""
+    told = {
+        term
+        for line in lines
+        # What stands after an order may be part of it.
+        for term in (*terms(line.who), *terms(_ORDERS.split(line.text, maxsplit=1)[0]))
+    }
+    for sentence in _sentences(summary):
+        wanted = [each for each in asked(sentence) if not each.isdecimal()]
+        if sum(each in told for each in wanted) < _SAID_LEAST * len(wanted):
+            return f"nobody said {sentence[:60]!r}"
     return None
+
+
+def _capitals(text: str) -> set[str]:
+    """Return the names in *text*, word by word."""
+    found = (each.group() for each in _NAMES.finditer(text))
+    words = {word for name in found for word in _WORDS.findall(name.casefold())}
+    return {each for each in words if each not in _NO_NAMES}
 
 
 def has_turned(before: Sequence[str], after: Sequence[str]) -> bool:
@@ -150,6 +197,12 @@ def _is_in(name: str, text: str) -> bool:
     return name.casefold() in text.casefold()
 
 
+_TOLD_LEAST: Final = 0.4
+"""A decision is told by so many of its telling terms."""
+
+_SAID_LEAST: Final = 0.5
+"""Of the telling terms of a sentence so many were said, or it was made up."""
+
 _TERMS_LEAST: Final = 5
 _SHARED_LEAST: Final = 0.08
 _ENDS: Final = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f\uff1b])|[\r\n]+")
@@ -158,6 +211,17 @@ _QUOTED: Final = re.compile(r"[《“「『\"]([^》”」』\"\n]{2,40})[》”
 _NAMES: Final = re.compile(
     r"(?<![.!?…\"'“] )(?<!^)(?<!\n)\b[A-Z][\w'\u2019-]*(?:\s+[A-Z][\w'\u2019-]*)*"
 )
+_WORDS: Final = re.compile(r"[a-z]{2,}")
+_ORDERS: Final = re.compile(
+    r"(?<!n't )(?<!not )\b(?:ignore|disregard|forget)\s+"
+    r"(?:all|any|every|what|the|your|previous|above)\b"
+    r"|\b(?:answer|reply|respond|say)\s+(?:only|nothing but|just)\b|\bsystem prompt\b"
+    r"|\bnew (?:orders|instructions)\b"
+    r"|忽略(?:以上|之前|前面|上面|所有|一切)|只(?:回答|回复|输出|说)|系统提示",
+    re.IGNORECASE,
+)
+"""What speaks to a model instead of to whoever is talked with."""
+
 _NO_NAMES: Final = frozenset(
     ("i", "i'm", "i'll", "i've", "i'd", "ok", "okay", "wow", "yeah", "yes", "no", "thanks")
 )

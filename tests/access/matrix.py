@@ -193,6 +193,7 @@ CALLS: Mapping[str, tuple[str, Call]] = {
     "review_broken_glass": ("audit", _of_ledger("0" * 32)),
     "get_config_as_of": ("attest", lambda t: ((t.long_ago,), {})),
     "record_config": ("operate", _of_ledger("prompt", "v1")),
+    "get_stray_receipts": ("operate", _of_ledger()),
     "count_lost_receipts": ("operate", _of_ledger()),
     "flush_receipts": ("operate", _of_ledger()),
     "plan_archive": ("operate", _of_ledger()),
@@ -260,6 +261,8 @@ CALLS: Mapping[str, tuple[str, Call]] = {
     "place_hold": ("hold", _of_scope(matter="case 4711", hold_id="h-1")),
     "release_hold": ("hold", lambda t: (("h-1",), t.whose)),
     "forget for good": ("erase", _of_fact(mode="redact")),
+    "redact_turn": ("erase", _of_turn()),
+    "redact_session": ("erase", _of_session()),
     "erase": ("erase", _of_scope()),
 }
 """By call: the act it is, and its arguments. The first word is the verb."""
@@ -278,6 +281,7 @@ def is_of_ledger(name: str) -> bool:
         "archive",
         "prune",
         "record_config",
+        "get_stray_receipts",
         "count_lost_receipts",
         "flush_receipts",
         "issue_api_key",

@@ -67,14 +67,39 @@ def test_who_looks_into_the_past_or_says_so_leaves_no_receipt(backend: Backend) 
         fact = store.remember("likes tea", user_id="ann")
         store.search("tea", user_id="ann", as_of=fact.recorded_at)
         store.search("tea", user_id="ann", receipt=False)
-        store.search("tea", user_id="nobody")
 
         assert store.get_receipts(user_id="ann") == ()
-        assert store._ledger.vault.find(Scope.user("nobody")) is None
     if backend.kind != MEMORY:
         with backend.open(embedder="none", receipts=False) as store:
             store.search("tea", user_id="ann")
             assert store.get_receipts(user_id="ann") == ()
+
+
+def test_who_is_asked_for_and_not_there_leaves_a_receipt_that_names_nobody(
+    backend: Backend,
+) -> None:
+    """Case M67: every recall is an event, also one that found nobody to ask."""
+    with backend.open(embedder="none") as store:
+        store.remember("likes tea", user_id="ann")
+        hits = store.search(CANARY, user_id=CANARY, agent="waiter")
+        store.build_context(CANARY, scopes=[f"user:{CANARY}", "team:nobody"])
+        store.search("tea", scopes=["team:nobody", "user:ann"])
+
+        first, second = store.get_stray_receipts()
+
+        assert (first.scope, first.query, first.scopes, first.facts) == (None, "", (), ())
+        assert (first.asked_at, first.at_position) == (hits.recorded_at, hits.position)
+        assert (first.action, first.agent) == ("search", "waiter")
+        assert (second.action, second.tokens) == ("context", 0)
+        assert store.get_stray_receipts(end=second.asked_at) == (first,)
+        assert len(store.get_receipts(user_id="ann")) == 1
+        assert store._ledger.vault.find(Scope.user(CANARY)) is None
+        assert store.get_receipts(user_id=CANARY) == ()
+        assert store.verify()
+        before = list(store._conversation.rows())
+        store.rebuild()
+        assert list(store._conversation.rows()) == before
+    assert traces(backend, CANARY) == []
 
 
 def test_an_agent_cannot_search_without_a_trace(backend: Backend) -> None:

@@ -1,12 +1,11 @@
 """
 The moment of an answer, rebuilt, is what it was: whatever was written or maintained since.
 
-After some steps every memory, conversation, configuration and receipt of some moments
-before is compared with a model that keeps nothing but what was said, and when.
+After every step some moments before are rebuilt, and what they hold is what the oracle
+says: memory, conversation, configuration, receipts, summaries, and tokens in the place
+of what nobody can read any more. A search of then, asked again, finds what it found.
 """
 
-from dataclasses import dataclass, field
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -18,60 +17,24 @@ from hypothesis.stateful import (
     rule,
 )
 
-from muniment import MemoryStore
+from muniment import Badcase, MemoryStore, SearchHits
+from muniment.api.turns import REDACTED
 from muniment.domain.time import Instant
-from muniment.instants import moment, to_instant
+from muniment.instants import moment
 from tests import machines
+from tests.conversation import oracle
+from tests.conversation.life import USERS, Life
 from tests.stores import MEMORY, POSTGRESQL, SECOND, SQLITE, Backend, SettableClock
 
 
-USERS = ("ann", "bob")
-EXAMPLES = {MEMORY: 1 / 5, SQLITE: 1 / 15, POSTGRESQL: 1 / 30}
+EXAMPLES = {MEMORY: 1 / 8, SQLITE: 1 / 20, POSTGRESQL: 1 / 50}
 """How many of the profile's examples are run at each place."""
-STEPS_MAX = 20
+STEPS_MAX = 25
 
-users = st.sampled_from(USERS)
+users = st.sampled_from([*USERS, USERS[0]])
 picks = st.integers(0, 5)
 delays = st.none() | st.sampled_from([-1, 0, 1, 5, 40])
 """How long before it is recorded something is said; it cannot be said afterwards."""
-
-
-@dataclass
-class Life:
-    """What happened to one user, each with the time at which it was recorded."""
-
-    facts: dict[str, list[tuple[int, str | None]]] = field(default_factory=dict)
-    turns: list[tuple[int, int, str]] = field(default_factory=list)
-    receipts: list[tuple[int, str]] = field(default_factory=list)
-    sessions: list[str] = field(default_factory=list)
-    summaries: list[tuple[int, str, int]] = field(default_factory=list)
-    withdrawn: list[tuple[int, str, int]] = field(default_factory=list)
-
-    def memory(self, at: int) -> list[str]:
-        last = (
-            [content for then, content in said if then <= at]
-            for said in self.facts.values()
-        )
-        return sorted(each[-1] for each in last if each and each[-1] is not None)
-
-    def convo(self, at: int) -> list[str]:
-        known = [
-            (said, number, content)
-            for number, (recorded, said, content) in enumerate(self.turns)
-            if recorded <= at and said <= at
-        ]
-        return [content for _, _, content in sorted(known)]
-
-    def summarised(self, session_id: str, at: int) -> list[int]:
-        gone = {(s, version) for then, s, version in self.withdrawn if then <= at}
-        return sorted(
-            version
-            for then, session, version in self.summaries
-            if session == session_id and then <= at and (session, version) not in gone
-        )
-
-    def recalled(self, at: int) -> list[str]:
-        return [query for then, query in self.receipts if then <= at]
 
 
 class ReplayMachine(RuleBasedStateMachine):
@@ -81,14 +44,14 @@ class ReplayMachine(RuleBasedStateMachine):
         super().__init__()
         self.place = place
         self.clock = SettableClock()
-        self.lives = {user_id: Life() for user_id in USERS}
-        self.config: list[tuple[int, str, object]] = []
-        self.times = [self.clock.now]
-        self.numbers = count()
+        self.life = Life()
+        self.times = [Instant(self.clock.now)]
+        self.searched: list[tuple[str, str, SearchHits]] = []
+        self.embedder = "hashing"
         self.open()
 
     def open(self) -> None:
-        changes = {"embedder": "none", "upkeep": False}
+        changes = {"embedder": self.embedder, "upkeep": False}
         self.store = MemoryStore.open(self.place.settings(**changes), clock=self.clock)
 
     def teardown(self) -> None:
@@ -97,146 +60,189 @@ class ReplayMachine(RuleBasedStateMachine):
         finally:
             self.store.close()
 
-    def tick(self) -> int:
+    def tick(self) -> Instant:
         self.clock.now += SECOND
-        self.times.append(self.clock.now)
-        return self.clock.now
+        self.times.append(Instant(self.clock.now))
+        return self.times[-1]
 
-    def picked(self, user_id: str, pick: int) -> str | None:
-        facts = [*self.lives[user_id].facts]
-        return facts[pick % len(facts)] if facts else None
+    @rule(user=users, pick=picks, from_a_turn=st.booleans())
+    def remember(self, user: str, pick: int, *, from_a_turn: bool) -> None:
+        now, content = self.tick(), self.life.new_text("fact")
+        turns = self.life.turns(user)[pick:][:1] if from_a_turn else []
+        fact = self.store.remember(content, user_id=user, source_turns=turns)
+        self.life.asserted(user, fact.fact_id, now, content, turns)
 
-    @rule(user_id=users)
-    def remember(self, user_id: str) -> None:
-        now, content = self.tick(), f"fact {next(self.numbers)}"
-        fact = self.store.remember(content, user_id=user_id)
-        self.lives[user_id].facts[fact.fact_id] = [(now, content)]
-
-    @rule(user_id=users, pick=picks, retire=st.booleans())
-    def change(self, user_id: str, pick: int, *, retire: bool) -> None:
-        fact_id = self.picked(user_id, pick)
-        if fact_id is None or self.lives[user_id].facts[fact_id][-1][1] is None:
+    @rule(user=users, pick=picks, how=st.sampled_from(["update", "correct", "retire"]))
+    def change(self, user: str, pick: int, how: str) -> None:
+        fact_id = self.life.believed(user, self.times[-1], pick)
+        if fact_id is None:
             return
-        now, content = self.tick(), None if retire else f"fact {next(self.numbers)}"
-        if content is None:
+        now, content = self.tick(), self.life.new_text("fact")
+        if how == "retire":
             self.store.forget(fact_id)
+            self.life.retired(user, fact_id, now)
         else:
-            self.store.correct(fact_id, content=content)
-        self.lives[user_id].facts[fact_id].append((now, content))
+            getattr(self.store, how)(fact_id, content=content)
+            self.life.revised(user, fact_id, now, content, is_new=how == "update")
 
-    @rule(user_id=users, back=picks)
-    def roll_back(self, user_id: str, back: int) -> None:
+    @rule(user=users, back=picks, undo=st.booleans())
+    def roll_back(self, user: str, back: int, *, undo: bool) -> None:
         then, now = self.times[-1 - back % len(self.times)], self.tick()
-        self.store.rollback_to_timestamp(user_id=user_id, rollback_to=self.at(then))
-        for said in self.lives[user_id].facts.values():
-            known = [content for at, content in said if at <= then]
-            said.append((now, known[-1] if known else None))
+        receipt = self.store.rollback_to_timestamp(user_id=user, rollback_to=moment(then))
+        self.life.rolled_back(user, then, now)
+        if undo and receipt.tx_id is not None:
+            before, now = Instant(now - 1), self.tick()
+            self.store.undo(receipt.tx_id)
+            self.life.rolled_back(user, before, now)
 
-    @rule(user_id=users)
-    def start(self, user_id: str) -> None:
-        self.tick()
-        session = self.store.start_session(user_id=user_id)
-        self.lives[user_id].sessions.append(session.session_id)
+    @rule(user=users, pick=picks)
+    def redact_a_fact(self, user: str, pick: int) -> None:
+        fact_id = self.life.unredacted(user, pick)
+        if fact_id is not None:
+            now = self.tick()
+            self.store.forget(fact_id, mode="redact")
+            self.life.redacted(user, fact_id, now)
 
-    @rule(user_id=users, pick=picks, said=st.lists(delays, min_size=1, max_size=3))
-    def say(self, user_id: str, pick: int, said: list[int | None]) -> None:
-        life = self.lives[user_id]
-        if not life.sessions:
-            self.start(user_id)
+    @rule(user=users, pick=picks, said=st.lists(delays, min_size=1, max_size=3))
+    def say(self, user: str, pick: int, said: list[int | None]) -> None:
+        sessions = self.life.sessions(user)
+        if len(sessions) <= pick % 3:
+            self.tick()
+            sessions.append(self.store.start_session(user_id=user).session_id)
+            self.life.started(user, sessions[-1], self.times[-1])
+        session_id = sessions[pick % len(sessions)]
         now, turns = self.tick(), list[dict[str, Any]]()
         for delay in said:
-            content = f"turn {next(self.numbers)}"
-            uttered = None if delay is None else self.at(now - delay * SECOND)
-            turns.append({"role": "user", "content": content, "uttered_at": uttered})
-            life.turns.append((now, now - max(0, delay or 0) * SECOND, content))
-        session_id = life.sessions[pick % len(life.sessions)]
+            uttered = None if delay is None else Instant(now - delay * SECOND)
+            content = self.life.new_text("turn")
+            at = None if uttered is None else moment(uttered)
+            turns.append({"role": "user", "content": content, "uttered_at": at})
+            self.life.said(user, session_id, now, uttered, content)
         self.store.add_turns(session_id, turns=turns)
 
-    @precondition(lambda self: any(self.lives[each].turns for each in USERS))
-    @rule(user_id=users, pick=picks)
-    def summarise(self, user_id: str, pick: int) -> None:
-        life = self.lives[user_id]
-        if not life.sessions:
+    @rule(user=users, pick=picks, whole=st.sampled_from([False, False, True]))
+    def redact_what_was_said(self, user: str, pick: int, *, whole: bool) -> None:
+        turns = self.life.turns(user)
+        if not turns:
             return
-        session_id = life.sessions[pick % len(life.sessions)]
+        turn_id, now = turns[pick % len(turns)], self.tick()
+        session_id = turn_id.rpartition(".")[0]
+        if whole:
+            self.store.redact_session(session_id)
+        else:
+            self.store.redact_turn(turn_id)
+        self.life.unsaid(user, session_id, None if whole else turn_id, now)
+
+    @rule(user=users, pick=picks)
+    def summarise(self, user: str, pick: int) -> None:
+        sessions = self.life.sessions(user)
+        if not sessions:
+            return
+        session_id = sessions[pick % len(sessions)]
         self.tick()
         made = self.store.summarize_session(
             session_id, every=2, keep=1, meta_every=1_000, force=True
         )
+        for each in made:
+            self.life.summarised(user, each)
         # Each of them has a transaction of its own.
-        life.summaries += [
-            (to_instant(each.recorded_at), session_id, each.version) for each in made
-        ]
-        self.clock.now += SECOND
+        self.tick()
 
-    @rule(user_id=users, pick=picks)
-    def withdraw(self, user_id: str, pick: int) -> None:
-        life = self.lives[user_id]
-        used = [
-            (session_id, version)
-            for session_id in life.sessions
-            for version in life.summarised(session_id, self.clock.now)
-        ]
-        if used:
-            session_id, version = used[pick % len(used)]
-            life.withdrawn.append((self.tick(), session_id, version))
-            self.store.withdraw_summary(session_id, version=version)
+    @rule(user=users, pick=picks)
+    def withdraw(self, user: str, pick: int) -> None:
+        for session_id in self.life.sessions(user):
+            used = sorted(oracle.summarised(self.life.ledger, session_id, self.times[-1]))
+            if used:
+                version, now = used[pick % len(used)], self.tick()
+                self.store.withdraw_summary(session_id, version=version)
+                self.life.withdrawn(user, session_id, version, now)
+                return
 
     @rule(name=st.sampled_from(["prompt", "模型"]), value=st.sampled_from([None, 1, "二"]))
     def configure(self, name: str, value: Any) -> None:  # noqa: ANN401 - any JSON
-        self.config.append((self.tick(), name, value))
+        now = self.tick()
         self.store.record_config(name, value)
+        self.life.configured(name, value, now)
 
-    @rule(user_id=users)
-    def recall(self, user_id: str) -> None:
-        life = self.lives[user_id]
-        now, query = self.tick(), f"fact {next(self.numbers)}"
-        hits = self.store.search(query, user_id=user_id, limit=3)
-        if life.facts or life.sessions or hits:
-            life.receipts.append((now, query))
+    @rule(user=users)
+    def recall(self, user: str) -> None:
+        now, query = self.tick(), self.life.new_text("fact")
+        hits = self.store.search(query, user_id=user, limit=3)
         # Its receipt is recorded now, so that no other time is given to it.
         self.store.flush_receipts()
+        served = tuple((each.fact_id, each.fact.version) for each in hits)
+        self.life.recalled(user, query, now, served)
+        self.searched.append((user, query, hits))
 
-    @precondition(lambda self: any(self.lives[each].turns for each in USERS))
-    @rule(user_id=users)
-    def erase(self, user_id: str) -> None:
-        self.tick()
-        self.store.erase(user_id=user_id, reason="asked")
-        self.lives[user_id] = Life()
+    @precondition(lambda self: len(self.life.ledger) % 7 == 6)
+    @rule(user=users)
+    def erase(self, user: str) -> None:
+        now = self.tick()
+        self.store.erase(user_id=user, reason="asked")
+        self.life.erased(user, now)
 
-    @rule()
-    def rebuild(self) -> None:
+    @rule(what=st.sampled_from(["rebuild", "archive", "reindex", "reopen"]))
+    def maintain(self, what: str) -> None:
         before = list(self.store._conversation.rows())
-        self.store.rebuild()
+        match what:
+            case "rebuild":
+                self.store.rebuild()
+            case "archive":
+                self.store.archive()
+                self.store.prune()
+            case "reindex":
+                self.embedder = "none" if self.embedder == "hashing" else "hashing"
+                self.store.reindex(embedder=self.embedder)  # type: ignore[arg-type]
+            case _ if self.place.kind != MEMORY:
+                self.store.close()
+                self.open()
+            case _:
+                pass
         assert list(self.store._conversation.rows()) == before
-
-    @precondition(lambda self: self.place.kind != MEMORY)
-    @rule()
-    def reopen(self) -> None:
-        self.store.close()
-        self.open()
 
     @invariant()
     def every_moment_is_rebuilt_as_it_was(self) -> None:
         for at in {*self.times[-2:], *self.times[len(self.times) // 2 :][:1]}:
-            for user_id, life in self.lives.items():
-                case = self.store.reproduce_badcase(user_id=user_id, timestamp=self.at(at))
-                assert sorted(f.content or "" for f in case.memory) == life.memory(at)
-                assert [turn.content for turn in case.convo] == life.convo(at)
-                assert case.config == self.configured(at)
-                assert [each.query for each in case.receipts] == life.recalled(at)
-                for session_id in life.sessions:
-                    used = self.store.get_summaries(session_id, as_of=self.at(at))
-                    versions = sorted(each.version for each in used)
-                    assert versions == life.summarised(session_id, at)
+            for user in USERS:
+                case = self.store.reproduce_badcase(user_id=user, timestamp=moment(at))
+                self.check(case, user, at)
+                for session_id in self.life.sessions(user):
+                    used = self.store.get_summaries(session_id, as_of=moment(at))
+                    shown = {
+                        e.version: (e.first_turn, e.last_turn, e.content is not None)
+                        for e in used
+                    }
+                    expected = oracle.summarised(self.life.ledger, session_id, at)
+                    assert shown == expected
 
-    def configured(self, at: int) -> dict[str, object]:
-        found = {name: value for then, name, value in self.config if then <= at}
-        return {name: value for name, value in found.items() if value is not None}
+    def check(self, case: Badcase, user: str, at: Instant) -> None:
+        ledger = self.life.ledger
+        memory = oracle.remembered(ledger, user, at)
+        convo = oracle.said(ledger, user, at)
+        receipts = oracle.recalled(ledger, user, at)
+        shown = [(each.fact_id, each.content) for each in case.memory]
+        assert shown == [(name, text or REDACTED) for name, text in memory]
+        told = [(each.turn_id, each.content) for each in case.convo]
+        assert told == [(name, text or REDACTED) for name, text in convo]
+        assert case.config == oracle.configured(ledger, at)
+        assert [each.query for each in case.receipts] == [
+            each.recall and each.recall.query for each in receipts
+        ]
+        had = {fact_id for each in receipts for fact_id, _ in each.served}
+        gone = {name for name, text in (*memory, *convo) if text is None}
+        gone |= had & self.life.all_redacted()
+        assert {each.name for each in case.gone} == gone
 
-    @staticmethod
-    def at(us: int) -> Any:  # noqa: ANN401 - a datetime, for whoever takes one
-        return moment(Instant(us))
+    @invariant()
+    def a_search_of_then_finds_what_it_found(self) -> None:
+        for user, query, found in self.searched[-1:] + self.searched[:1]:
+            if self.life.moved_on(user, found):
+                continue
+            again = self.store.search(query, user_id=user, limit=3, as_of=found.recorded_at)
+            assert [(e.fact_id, e.fact.version) for e in again] == [
+                (e.fact_id, e.fact.version) for e in found
+            ]
+            assert again.model == found.model
 
 
 def run(kind: str, fresh: machines.Fresh) -> None:

@@ -160,6 +160,18 @@ def test_two_of_every_five_results_stand_where_they_were(scores: list[float]) ->
         left = [at for at in left if at not in window]
 
 
+def test_weights_are_of_what_is_structured_an_attribute_or_names(
+    store: MemoryStore,
+) -> None:
+    store.remember("met Ann at lunch", scope=ANN, entities=["Ann"], confidence=0.5)
+
+    weights = Personalizer(store=store, scope=ANN).weights()
+
+    assert (weights["rust"], weights["ann"]) == (1.0, 0.5)
+    assert {"falcon", "lunch"}.isdisjoint(weights)
+    assert Personalizer(store=store, scope=ANN, boosts=False).weights() == {}
+
+
 def test_a_section_is_a_context_and_can_be_left_out(store: MemoryStore) -> None:
     personal = Personalizer(store=store, scope=ANN)
 

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 
 from muniment import MemoryStore, Scope, Turn
 from muniment.api.certificates import ErasureStatus
+from muniment.api.turns import WITHHELD
 from muniment.domain.time import Instant
 from muniment.errors import (
     InvalidInput,
@@ -230,7 +231,9 @@ def test_a_frozen_subject_refuses_turns_and_a_hold_keeps_them(backend: Backend) 
         deferred = store.erase(user_id="ann", reason="asked")
 
         assert deferred.status is ErasureStatus.DEFERRED
-        assert contents(store.get_turns(ours)) == ["before"]
+        assert [each.token for each in store.get_turns(ours)] == [WITHHELD]
+        now = store.get_all(user_id="ann").recorded_at
+        assert contents(store.get_turns(ours, as_of=now)) == ["before"]
         store.release_hold(hold, user_id="ann")
         with pytest.raises(UnknownSessionError):
             store.get_turns(ours)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from muniment import MemoryStore, RetentionRule, Settings
-from muniment.api import forgetting
+from muniment.api import destroying
 from muniment.api.forgetting import Forgetter
 from muniment.domain.policy import YEAR_US
 from muniment.ledger.attesting import Attestor
@@ -40,7 +40,7 @@ STEPS: Final[dict[str, tuple[Any, str, int]]] = {
     "scrub of the vault": (Destructions, "scrub", 1),
     "scrub of the timeline": (SqlTimeline, "scrub", 1),
     "tree head": (Attestor, "tree_head", 1),
-    "certificate": (forgetting, "certified", 1),
+    "certificate": (destroying, "certified", 1),
     "record of the end": (*_RECORD, 2),
 }
 """Each step of an erasure, in order: which call of what carries it out."""

@@ -9,7 +9,7 @@ import pytest
 
 from muniment import MemoryStore, Scope
 from muniment.api.certificates import ErasureCertificate, ErasureStatus
-from muniment.api.forgetting import Forgetter
+from muniment.api.destroying import Destroyer
 from muniment.errors import (
     InvalidInput,
     NotFound,
@@ -323,7 +323,7 @@ def test_an_erasure_is_partial_while_a_reader_keeps_the_old_log(
 ) -> None:
     if durable.kind == POSTGRESQL:
         pytest.skip("its log is the server's: keys are destroyed instead, and said so")
-    with durable.open(lock_timeout=0.2) as store:
+    with durable.open(lock_timeout=0.5) as store:
         lived(store)
         with reader_of_the_log(durable):
             partial = erased(store)
@@ -364,9 +364,9 @@ def test_what_is_done_is_not_looked_up_again_when_something_is_forgotten(
     backend: Backend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
-    whole = Forgetter._is_said
+    whole = Destroyer._is_said
 
-    def counted(self: Forgetter, destruction: Destruction) -> bool:
+    def counted(self: Destroyer, destruction: Destruction) -> bool:
         asked.append(destruction.stream)
         return whole(self, destruction)
 
@@ -374,7 +374,7 @@ def test_what_is_done_is_not_looked_up_again_when_something_is_forgotten(
         facts = [store.remember(f"tea {n}", user_id="ann").fact_id for n in range(4)]
         for fact_id in facts[:3]:
             store.forget(fact_id, mode="redact")
-        monkeypatch.setattr(Forgetter, "_is_said", counted)
+        monkeypatch.setattr(Destroyer, "_is_said", counted)
 
         store.forget(facts[3], mode="redact")
 

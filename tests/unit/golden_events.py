@@ -48,6 +48,7 @@ from muniment.domain.events import (
     SubjectThawed,
     SubjectThinned,
     Traits,
+    WordsRedactionDeferred,
 )
 from muniment.domain.receipt import (
     ConfigurationRecorded,
@@ -60,11 +61,13 @@ from muniment.domain.session import (
     Opening,
     Role,
     SessionEnded,
+    SessionRedacted,
     SessionStarted,
     SummaryMade,
     SummaryTrigger,
     SummaryWithdrawn,
     TurnAdded,
+    TurnRedacted,
     Words,
 )
 from muniment.domain.time import BEGINNING, FOREVER, Instant, Period
@@ -181,6 +184,10 @@ EXAMPLES: dict[str, list[Event]] = {
     ],
     "subject.hold_released.v1": [HoldReleased(hold_id="h-1")],
     "subject.redaction_deferred.v1": [RedactionDeferred(fact_id="f-1")],
+    "subject.words_redaction_deferred.v1": [
+        WordsRedactionDeferred(session_id="s-1", number=3, fact_ids=("f-1", "f-2")),
+        WordsRedactionDeferred(session_id="s-1", number=None, fact_ids=()),
+    ],
     "subject.erasure_deferred.v1": [ErasureDeferred()],
     "subject.disclosed.v1": [
         SubjectDisclosed(disclosure_id="copy-1", form="evidence", matter="Case 7, 关于")
@@ -256,6 +263,8 @@ EXAMPLES: dict[str, list[Event]] = {
         SessionStarted(opening=Opening(agent=None, metadata={})),
     ],
     "session.ended.v1": [SessionEnded()],
+    "session.redacted.v1": [SessionRedacted()],
+    "turn.redacted.v1": [TurnRedacted(number=3)],
     "turn.added.v1": [
         TurnAdded(
             role=Role.TOOL,

@@ -197,6 +197,13 @@ _add(
     "erase --user u-123 --plan",
     'erase --user u-123 --reason "request 2026-17" --actor officer-1',
 )
+_add(
+    _FORGET,
+    "redact",
+    erasing.redact,
+    'redact 01m8nqhdc08zyb7218v6btq1av.7 --reason "a card number" --actor officer-1',
+    "redact 01m8nqhdc08zyb7218v6btq1av --keep-facts",
+)
 _add(_FORGET, "certificate", erasing.certificate, "certificate 9f6f1b490076a426045d")
 _add(
     _FORGET,

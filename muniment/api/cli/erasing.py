@@ -10,6 +10,7 @@ from muniment.api.cli import exits, terminal
 from muniment.api.cli.answers import Certified, Held
 from muniment.api.cli.options import Author, Whose
 from muniment.api.cli.place import Place
+from muniment.api.turns import named_turn
 
 
 Yes = Annotated[
@@ -85,6 +86,46 @@ def erase(
     if certificate.status is ErasureStatus.PARTIAL:
         terminal.note("a store is not verified yet; open the store again to go on")
         raise typer.Exit(exits.REFUSED_FOR_NOW)
+
+
+def redact(
+    words: Annotated[
+        str,
+        typer.Argument(
+            metavar="TURN-OR-SESSION", help="Its id; that of a turn ends with its number."
+        ),
+    ],
+    author: Author,
+    at: Place,
+    *,
+    keep_facts: Annotated[
+        bool, typer.Option("--keep-facts", help="Leave the facts that were drawn from it.")
+    ] = False,
+    yes: Yes = False,
+) -> None:
+    """
+    Make what was said in a turn, or in all of a session, unreadable for good.
+
+    That it was said, when and by which role stays, with a token in the place of the words.
+    Summaries with words of it go, too, and can be made anew; so do the facts that were
+    drawn from it, unless you say --keep-facts. Under a legal hold all of it waits, and is
+    not used meanwhile.
+    """
+    if not (yes or at.can_ask):
+        raise typer.TyperException(
+            "a redaction asks before it destroys, and nobody can be asked here: repeat "
+            "with --yes"
+        )
+    if not yes and not typer.confirm(f"Redact {words} for good?", err=True):
+        terminal.note("nothing was destroyed")
+        raise typer.Exit(terminal.CANCELLED)
+    fields: Any = {"facts": "keep" if keep_facts else "redact", **author.by}
+    if author.session or author.turn:
+        raise typer.TyperException("--session and --turn say nothing about a redaction")
+    with at.opened() as store:
+        verb = store.redact_session if named_turn(words) is None else store.redact_turn
+        receipt = verb(words, **fields)
+    at.answer(receipt)
 
 
 def certificate(

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from muniment import MemoryStore
 from tests.api.cli.command_line import CommandLine, at_a_terminal
 
 
@@ -37,6 +38,25 @@ def test_a_redacted_fact_is_unreadable_at_every_moment(cli: CommandLine) -> None
     (then,) = cli.ask("as-of", fact["recorded_at"], *USER)["facts"]
     assert then["content"] is None
     assert cli.fails("restore", fact["fact_id"]) == (3, "FactRedactedError")
+
+
+def test_a_redacted_turn_is_a_token_at_every_moment(cli: CommandLine) -> None:
+    with MemoryStore.open(cli.store) as store:
+        session_id = store.start_session(user_id="u-1").session_id
+        turn = store.add_turn(session_id, role="user", content=CANARY)
+        fact = store.remember(CANARY, user_id="u-1", source_turns=[turn.turn_id])
+
+    assert cli.fails("redact", turn.turn_id) == (2, "UsageError")
+    assert cli.fails("redact", turn.turn_id, "--yes", "--session", "s") == (2, "UsageError")
+    cli.ask("redact", turn.turn_id, "--yes", "--keep-facts", "--actor", "dpo")
+    assert cli.ask("get", fact.fact_id)["content"] == CANARY
+    receipt = cli.ask("redact", session_id, "--yes")
+
+    assert receipt["fact_ids"] == [fact.fact_id]
+    at = turn.recorded_at.isoformat()
+    case = cli.ask("reproduce", *USER, "--at", at)
+    assert [each["content"] for each in case["case"]["convo"]] == ["[redacted]"]
+    assert cli.fails("redact", "nothing", "--yes") == (3, "UnknownSessionError")
 
 
 def test_a_redaction_is_asked_for_or_said_yes_to(cli: CommandLine) -> None:

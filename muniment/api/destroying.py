@@ -1,0 +1,221 @@
+"""Carrying out what was announced: keys first, then every derived copy, step by step."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from muniment.api.certificates import StoreReport
+from muniment.api.certifying import certified
+from muniment.api.copies import Copies, Copy
+from muniment.api.lookup import Lookup
+from muniment.api.redacting import WordsRedactor, said_again, words_of
+from muniment.domain.events import FactRedacted, SubjectErased
+from muniment.ledger.codec import topic_of
+from muniment.ledger.destruction import Destruction, Step
+from muniment.ledger.records import FACT, SUBJECT
+from muniment.ledger.tombstones import append_tombstone
+from muniment.ledger.transaction import Transaction
+from muniment.projections.beliefs import DerivedStore
+
+
+SHARED: Final = "shared"
+"""What an erasure calls the copies of facts in memories they were shared with."""
+
+
+class Destroyer:
+    """
+    Makes content unreadable, keys first, then every derived copy, step by step.
+
+    Each step is recorded in the vault and may be repeated, so whoever opens the store
+    next goes on where a process died.
+    """
+
+    def __init__(self, lookup: Lookup) -> None:
+        self._lookup = lookup
+        self._ledger = lookup.ledger
+        self._destructions = lookup.ledger.vault.destructions
+        self._words = WordsRedactor(lookup.ledger)
+        self._copies = Copies(lookup.ledger)
+
+    def announce(self, transaction: Transaction, fact_id: str) -> None:
+        """Announce the redaction of a fact, and collect the event that says so."""
+        self._destructions.announce(
+            Destruction(
+                subject_ref=transaction.subject.ref,
+                stream=FACT + fact_id,
+                key_id=transaction.key_id(fact_id),
+                position=transaction.next_position,
+                step=Step.ANNOUNCED,
+            )
+        )
+        transaction.add(fact_id, [FactRedacted()])
+
+    def resume(self, *, every: bool = False) -> None:
+        """
+        Go on with everything that is announced and not done, from whatever step.
+
+        Args:
+            every: Whether what is done is looked up, too: the ledger may be a backup.
+        """
+        with self._destructions.turn:
+            some = self._destructions
+            found = some.all() if every else some.unfinished()
+            # Copies before what they are copies of, which is done once they are gone.
+            for destruction in sorted(found, key=_is_of_subject):
+                if destruction.step is Step.DONE and self._is_said(destruction):
+                    continue
+                if self._confirmed(destruction):
+                    self._carry_out(destruction)
+
+    def _is_said(self, destruction: Destruction) -> bool:
+        """Whether the event that says so is in the ledger."""
+        words = words_of(destruction)
+        if words is not None:
+            return self._words.is_said(destruction, words)
+        found = self._ledger.recorder.read(after=destruction.position - 1, limit=1)
+        kind = FactRedacted if destruction.stream else SubjectErased
+        stream = destruction.stream or SUBJECT + destruction.subject_ref
+        return any(
+            each.sealed.topic == topic_of(kind) and each.sealed.originator_id == stream
+            for each in found
+        )
+
+    def _confirmed(self, destruction: Destruction) -> bool:
+        """Whether a destruction is to be carried out; if it never was said, forget it."""
+        if self._is_said(destruction):
+            return True
+        if destruction.step is not Step.ANNOUNCED:
+            self._say_again(destruction)
+            return True
+        with self._ledger.recorder.appending():
+            # Whoever announced it held this lock: by now it is said, or never will be.
+            if self._is_said(destruction):
+                return True
+            self._destructions.withdraw(destruction)
+        return False
+
+    def _say_again(self, destruction: Destruction) -> None:
+        """Say it in a ledger that was restored from a backup made before."""
+        words = words_of(destruction)
+        if words is not None:
+            said_at = self._words.say_again(destruction, words)
+            if said_at is not None:
+                self._destructions.move(destruction, Step.KEYS, position=said_at)
+            return
+        if not destruction.stream:
+            position = append_tombstone(self._ledger, destruction.subject_ref)
+        elif self._ledger.recorder.read_stream(destruction.stream):
+            position = self._redact_again(destruction)
+        else:
+            # The backup is older than the fact: there is nothing to be said of it.
+            return
+        self._destructions.move(destruction, Step.KEYS, position=position)
+
+    def _redact_again(self, destruction: Destruction) -> int:
+        """Say in a restored ledger that a fact was redacted; return where that stands."""
+        if self._ledger.vault.subject(destruction.subject_ref) is None:
+            return destruction.position
+        fact_id = destruction.stream.removeprefix(FACT)
+
+        def work(transaction: Transaction) -> None:
+            if not transaction.fact(fact_id).redacted:
+                transaction.add(fact_id, [FactRedacted()])
+
+        self._ledger.transact(said_again(work, fact_id=fact_id))
+        # It may have been there, elsewhere: this is not the first backup restored.
+        stamped = self._ledger.recorder.read_stream(destruction.stream)
+        topic = topic_of(FactRedacted)
+        return next(e.position for e in stamped if e.sealed.topic == topic)
+
+    def _carry_out(self, destruction: Destruction) -> None:
+        """Do every step that is left; each is recorded once it is done."""
+        words = words_of(destruction)
+        if destruction.step is Step.ANNOUNCED and words is not None:
+            self._words.destroy(destruction, words)
+        elif destruction.step is Step.ANNOUNCED:
+            self._destructions.destroy_keys(destruction)
+        if not destruction.stream:
+            for store in self._lookup.derived:
+                self._purge(store, destruction)
+        self._redact_copies(destruction)
+        self._destructions.move(destruction, Step.PURGED)
+        stores = self._verified(destruction, self._destructions.counts(destruction))
+        done = all(each.verified and not each.remaining for each in stores)
+        step = Step.DONE if done else Step.PURGED
+        text = "" if destruction.stream else self._certified(destruction, stores)
+        self._destructions.move(destruction, step, certificate=text)
+
+    def _copies_of(self, destruction: Destruction) -> list[Copy]:
+        if destruction.stream:
+            return self._copies.of_fact(destruction.stream.removeprefix(FACT))
+        return self._copies.of_subject(destruction.subject_ref)
+
+    def _redact_copies(self, destruction: Destruction) -> None:
+        """Make unreadable what others were given of it; where a hold binds that, later."""
+        copies = self._copies.readable(self._copies_of(destruction))
+        if not copies:
+            return
+        self._destructions.count(destruction, SHARED, len(copies))
+        self._copies.redact(copies, by=self.announce)
+        streams = {FACT + each.fact_id for each in copies}
+        for announced in self._destructions.unfinished():
+            if announced.stream in streams and self._confirmed(announced):
+                self._carry_out(announced)
+
+    def _purge(self, store: DerivedStore, destruction: Destruction) -> None:
+        """Remove a subject from one store, counted before: another may do it, too."""
+        ref = destruction.subject_ref
+        self._destructions.count(destruction, store.name, store.remaining(ref))
+        self._destructions.count(destruction, store.name, store.purge(ref))
+
+    def _verified(
+        self, destruction: Destruction, counts: Mapping[str, int]
+    ) -> tuple[StoreReport, ...]:
+        """Overwrite what was removed, and look what is left, store by store."""
+        words = words_of(destruction)
+        vault = StoreReport(
+            store="vault",
+            removed=counts.get("vault", 0),
+            remaining=self._destructions.remaining(destruction)
+            if words is None
+            else self._words.remaining(destruction, words),
+            verified=self._destructions.scrub(),
+        )
+        shared = self._report_of_copies(destruction, counts.get(SHARED, 0))
+        if destruction.stream:
+            return vault, *shared
+        derived = (
+            StoreReport(
+                store=store.name,
+                removed=counts.get(store.name, 0),
+                remaining=store.remaining(destruction.subject_ref),
+                verified=store.scrub(),
+            )
+            for store in self._lookup.derived
+        )
+        return vault, *derived, *shared
+
+    def _report_of_copies(
+        self, destruction: Destruction, found: int
+    ) -> tuple[StoreReport, ...]:
+        """Return what is left of copies, if there ever were any."""
+        copies = self._copies_of(destruction)
+        if not copies:
+            return ()
+        left = len(self._copies.readable(copies))
+        return (
+            StoreReport(store=SHARED, removed=found - left, remaining=left, verified=True),
+        )
+
+    def _certified(self, destruction: Destruction, stores: Sequence[StoreReport]) -> str:
+        """Return what is kept of the certificate."""
+        said = replace(destruction, position=self._position(destruction))
+        return certified(self._ledger, said, stores)
+
+    def _position(self, destruction: Destruction) -> int:
+        found = self._destructions.of_subject(destruction.subject_ref)
+        return found.position if found else destruction.position
+
+
+def _is_of_subject(destruction: Destruction) -> bool:
+    return not destruction.stream
