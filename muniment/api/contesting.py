@@ -46,14 +46,10 @@ class ContestableStore(AccountableStore):
     ) -> Fact:
         inputs.name("fact_id", fact_id)
         for _ in range(_ATTEMPTS):
-            head = self._head(fact_id)
-            fact = self._shared_and_known(fact_id)
             asked, is_blind = fields, fields.get("expected_version") is None
-            if fact is not None and is_blind and self._settings.truth_sources:
-                if self._is_outranked(fields, fact):
-                    raise self._contested(fact, head, fields, action)
-                # What was just looked at is what is written upon.
-                asked = {**fields, "expected_version": head}
+            if is_blind and self._settings.truth_sources:
+                # What is looked at here is what is written upon.
+                asked = self._upon_what_is_known(fact_id, fields, action)
             try:
                 return super()._revise(fact_id, cause, asked, action=action)
             except VersionConflictError as error:
@@ -64,6 +60,18 @@ class ContestableStore(AccountableStore):
                     raise self._contested(fact, error.expected, fields, action) from None
                 fields = {**fields, "expected_version": None}
         raise LedgerBusyError(self._settings.lock_timeout)
+
+    def _upon_what_is_known(
+        self, fact_id: str, fields: Mapping[str, Any], action: str
+    ) -> Mapping[str, Any]:
+        """Return a change with the version it is made on, unless that outranks it."""
+        head = self._head(fact_id)
+        fact = self._shared_and_known(fact_id)
+        if fact is None:
+            return fields
+        if self._is_outranked(fields, fact):
+            raise self._contested(fact, head, fields, action)
+        return {**fields, "expected_version": head}
 
     def _arbitrate(self, proposal: Proposal, by: Mapping[str, Any]) -> Fact:
         """Say after all what a contested change says; who agreed to it answers for it."""

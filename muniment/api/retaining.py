@@ -124,15 +124,14 @@ class Retainer:
         self, subject: Subject, fact_id: str, events: Sequence[RecordedEvent], now: Instant
     ) -> Iterator[Retirement]:
         """Yield what of the old history of one fact goes now, if anything does."""
-        fact = showing.state(events)
-        said = [e for e in fact.events if isinstance(e, FactAsserted | FactRevised)]
-        traits = said[-1].traits
+        said = (each.event for each in reversed(events))
+        last = next(each for each in said if isinstance(each, FactAsserted | FactRevised))
         until = thinned_until(
-            category=traits.category, core=traits.core, rules=self._rules, now=now
+            category=last.traits.category, core=last.traits.core, rules=self._rules, now=now
         )
         if until is None or events[0].recorded_at >= until:
             return
-        runs = going(fact, [each.recorded_at for each in events], until)
+        runs = going(showing.state(events), [each.recorded_at for each in events], until)
         if runs and self._can_be_thinned(fact_id):
             yield Retirement(
                 fact_id=fact_id,

@@ -1,7 +1,7 @@
 """Payloads back from the archive, for whoever reads an event that left the database."""
 
 import threading
-from bisect import bisect_left
+from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -115,7 +115,7 @@ class ArchiveReader:
         """
         last = max(each.position for each in wanted)
         starts = self._year_starts()
-        after = bisect_left([each.first_position for each in starts], last + 1)
+        after = bisect_right(starts, last, key=_first_position)
         found: dict[int, bytes] = {}
         for year in (*starts[after : after + 1], *starts[max(0, after - 1) : after]):
             left = [
@@ -182,9 +182,9 @@ class ArchiveReader:
     def _manifest_of(self, event: StampedEvent) -> str | None:
         """Return the manifest of the segment that holds an event, if one does."""
         for _ in range(2):
-            for each in self._segments:
-                if each.first_position <= event.position <= each.last_position:
-                    return each.manifest
+            at = bisect_right(self._segments, event.position, key=_first_position) - 1
+            if at >= 0 and event.position <= self._segments[at].last_position:
+                return self._segments[at].manifest
             # Another process may have archived it since.
             self._segments, self._starts = self._known(), None
         return None
@@ -212,6 +212,10 @@ class ArchiveReader:
         if len(self._files) > _FILES_MAX:
             self._files.popitem(last=False)
         return opened
+
+
+def _first_position(part: Segment) -> int:
+    return part.first_position
 
 
 def _payloads(table: pa.Table) -> dict[int, bytes]:

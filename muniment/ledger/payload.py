@@ -38,7 +38,9 @@ def unseal(key: bytes, sealed: bytes, *, place: bytes, shown: str) -> bytes:
     """
     if not sealed:
         raise BrokenSealError(shown)
-    return unseal_alone(own_key(key, sealed, place=place), sealed, place=place, shown=shown)
+    bound = _bound(place, sealed[0])
+    own = _own_key(key, bound, sealed[1 : 1 + _NONCE_BYTES])
+    return _opened(own, sealed, bound, shown)
 
 
 def unseal_alone(own: bytes, sealed: bytes, *, place: bytes, shown: str) -> bytes:
@@ -50,10 +52,7 @@ def unseal_alone(own: bytes, sealed: bytes, *, place: bytes, shown: str) -> byte
     """
     if not sealed:
         raise BrokenSealError(shown)
-    dictionary, rest = sealed[0], sealed[1:]
-    bound = _bound(place, dictionary)
-    small = sealing.unseal(own, rest, place=bound, shown=shown)
-    return compression.decompressed(dictionary, small, place=shown)
+    return _opened(own, sealed, _bound(place, sealed[0]), shown)
 
 
 def own_key(key: bytes, sealed: bytes, *, place: bytes) -> bytes:
@@ -85,6 +84,11 @@ def unpacked(state: bytes, *, place: str) -> tuple[bytes, bytes, bool]:
     if len(state) < start + length:
         raise BrokenSealError(place)
     return state[start : start + length], state[start + length :], False
+
+
+def _opened(own: bytes, sealed: bytes, bound: bytes, shown: str) -> bytes:
+    small = sealing.unseal(own, sealed[1:], place=bound, shown=shown)
+    return compression.decompressed(sealed[0], small, place=shown)
 
 
 def _bound(place: bytes, dictionary: int) -> bytes:

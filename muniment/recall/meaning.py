@@ -176,6 +176,8 @@ def likeness(
     seeds: Sequence[tuple[float, Vector]], vectors: Sequence[Vector | None]
 ) -> Cosines:
     """Return the similarity of each of *vectors* to the *seeds*, by weight, added up."""
+    if not seeds:
+        return [None] * len(vectors)
     sums = zip(*([weight * each for each in seed] for weight, seed in seeds), strict=True)
     return _cosines(array("f", map(sum, sums)), vectors)
 

@@ -142,6 +142,7 @@ def store(tmp_path: Path) -> Iterator[MemoryStore]:
 def test_every_verb_does_for_everybody_what_the_table_says(
     store: MemoryStore, identity: str
 ) -> None:
+    """C20: every act by every role, made of one table; cases S17 and S19."""
     wrong = {}
 
     for place in (*SCOPES, LEDGER):

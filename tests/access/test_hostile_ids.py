@@ -65,6 +65,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MemoryStore]:
 def test_no_spelling_of_an_id_reaches_the_memory_of_another(
     store: MemoryStore, mine: str, other: str
 ) -> None:
+    """Cases M39 and S7: neither a prefix nor a quote widens what is asked for."""
     assume(mine != other)
     try:
         principal, theirs = Principal(id=mine), Scope.user(other)

@@ -77,6 +77,7 @@ def test_a_reason_that_says_nothing_answers_nothing_and_records_nothing(
     store: MemoryStore,
     reason: Any,  # noqa: ANN401 - whatever is sent
 ) -> None:
+    """C11: no reason, no answer."""
     store.remember(CANARY, user_id="u-1")
     before = store.verify().events
 
@@ -91,6 +92,7 @@ def test_a_reason_that_says_nothing_answers_nothing_and_records_nothing(
 def test_an_access_that_cannot_be_recorded_is_not_answered(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """C11: the record comes before the answer, or there is none."""
     fact = store.remember(CANARY, user_id="u-1")
 
     def full(*_: object) -> None:
@@ -112,6 +114,7 @@ def test_an_access_that_cannot_be_recorded_is_not_answered(
 def test_reading_the_record_is_recorded_too_and_nobody_takes_it_back(
     store: MemoryStore,
 ) -> None:
+    """C12: who reads the record is in it, and cannot take that back."""
     store.remember(CANARY, user_id="u-1")
     officer, auditor = store.acting_as(OFFICER), store.acting_as(AUDITOR)
 
@@ -155,6 +158,7 @@ def test_the_log_comes_in_parts_without_gap_or_repeat_though_others_look_meanwhi
 
 
 def test_a_person_sees_who_looked_but_not_what_a_hold_delays(store: MemoryStore) -> None:
+    """C13: a person sees who read their memory."""
     store.remember(CANARY, user_id="u-1")
     officer, subject = store.acting_as(OFFICER), store.acting_as(SUBJECT)
 

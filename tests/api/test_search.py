@@ -334,7 +334,11 @@ def test_a_conversation_calls_up_what_is_like_what_it_is_about() -> None:
         spoken = store.search(
             "you know Ada", user_id="u", recent_turns=["hello"], explain=True
         )
+        none = store.search(
+            "you know Ada", user_id="u", recent_turns=["hello"], category="none"
+        )
 
+    assert none.items == ()
     assert not any("association" in hit.legs for hit in alone)
     assert contents(spoken) == ["Ada likes dumplings", "green tea", "writes a compiler"]
     assert [hit.legs["association"].rank for hit in spoken] == [1, 1, 3]

@@ -1,20 +1,24 @@
 """What is archived is read as before, whatever left the database, and by others, too."""
 
+import json
 import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import polars as pl
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from muniment import MemoryStore
 from muniment.archive import schema, segment
 from muniment.archive.archiver import Archiver
-from muniment.archive.gathering import Stretch
+from muniment.archive.gathering import Stretch, event_batch
 from muniment.archive.shelf import Directory, shelf_at
+from muniment.domain.time import BEGINNING, FOREVER
 from muniment.errors import (
     ArchiveUnavailableError,
     ConfigurationError,
@@ -26,6 +30,11 @@ from muniment.ledger.cold import is_dropped
 from muniment.ledger.records import StampedEvent, TransactionRow
 from tests.archive.told import DAY, Told, instant, lose_ledger, told
 from tests.stores import NEW_YEAR, POSTGRESQL, SQLITE, Backend, backend_at
+
+
+OF_TRAITS = (
+    *("category", "attribute", "status", "confidence", "importance", "core", "expires_at"),
+)
 
 
 @pytest.fixture
@@ -243,9 +252,12 @@ def test_b19_a_file_that_is_not_what_it_was_is_named(
     embedded.reopen()
 
 
-def test_what_was_altered_in_the_database_is_not_archived(embedded: Told) -> None:
+@pytest.mark.parametrize("change", ["key_id = 9", "state = 'text'", "topic = x'00'"])
+def test_what_was_altered_in_the_database_is_not_archived(
+    embedded: Told, change: str
+) -> None:
     with embedded.backend.sql() as connection:
-        connection.exec_driver_sql("UPDATE ledger_event SET key_id = 9 WHERE position = 3")
+        connection.exec_driver_sql(f"UPDATE ledger_event SET {change} WHERE position = 3")
 
     with pytest.raises(TamperedError) as refused:
         embedded.store.archive()
@@ -283,3 +295,50 @@ def test_rows_are_grouped_so_that_a_reader_skips_others(embedded: Told) -> None:
 
     rows = [tuple(each.values()) for each in table.to_pylist()]
     assert rows == sorted(rows)
+
+
+def plain_columns(header: dict[str, Any]) -> dict[str, Any]:
+    """Return what the columns should hold of a header, in the plainest way."""
+    traits = header.get("traits") or {}
+    start, end = header.get("valid") or (None, None)
+    return {
+        **{each: traits.get(each) for each in OF_TRAITS},
+        "valid_from": None if start == BEGINNING else start,
+        "valid_to": None if end == FOREVER else end,
+        "cause": header.get("cause"),
+        "to_version": header.get("to_version"),
+    }
+
+
+def test_columns_say_what_headers_of_every_kind_of_event_say() -> None:
+    golden = Path(__file__).parents[1] / "golden"
+    headers = [
+        str(each["header"])
+        for file in sorted(golden.glob("*.v*.json"))
+        for each in json.loads(file.read_text(encoding="utf-8"))
+    ]
+    # Some would be of a kind that is known already, but for what stands behind.
+    headers += [
+        '{"valid":[-9223372036854775808,5],"zeta":[1,2]}',
+        '{"valid":[7,9223372036854775807]}',
+        '{"cause":"valid\\":[3,4]","valid":[1,-2]}',
+    ]
+    events: list[Any] = []
+    for at, text in enumerate(headers, 1):
+        header = text.encode()
+        state = b"\x02" + len(header).to_bytes(2, "big") + header + b"sealed %d" % at
+        events.append((at, at, at, f"fact-{at}", 1, "fact.asserted.v1", "s", 1, state, b""))
+
+    batch = event_batch(events)
+
+    for at, text in enumerate(headers):
+        expected = plain_columns(json.loads(text))
+        found = {
+            name: int(column.cast(pa.int64())[at].as_py())
+            if pa.types.is_timestamp(column.type) and column[at].is_valid
+            else column[at].as_py()
+            for name in expected
+            for column in [batch.column(name)]
+        }
+        assert found == expected, text
+    assert list(segment.states(pa.table(batch))) == [each[8] for each in events]

@@ -56,6 +56,7 @@ def work(backend: Backend, seconds: float) -> list[Done]:
 def test_nothing_is_lost_or_changed_by_sixteen_threads_in_two_processes(
     durable: Backend,
 ) -> None:
+    """Case S13: under concurrent appends there is one chain, and it verifies."""
     done = work(durable, SECONDS)
 
     assert [each.errors for each in done] == [[], []]

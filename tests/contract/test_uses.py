@@ -3,6 +3,8 @@
 import pytest
 
 from muniment import MemoryStore
+from muniment.api.receipting import Handed, search_receipt
+from muniment.projections.conversation import USES_MAX
 from muniment.recall.search import FACTORS
 from tests.searching import SteppingClock, contents
 from tests.stores import Backend
@@ -35,6 +37,25 @@ def test_what_is_said_again_counts_as_of_any_moment(backend: Backend) -> None:
         assert hits[1].factors["use"] == 0
         assert tuple(hits[0].factors) == FACTORS
         assert _uses(store, moments[-1], of_another.fact_id, user="v") == {}
+
+
+def test_what_is_given_every_day_is_not_counted_through(backend: Backend) -> None:
+    with backend.open(embedder="none", upkeep=False) as store:
+        tea = store.remember("green tea", user_id="u")
+        hits = store.search("tea", user_id="u", receipt=False)
+        left = search_receipt("tea", hits, [tea.scope], {})
+        subject = store._ledger.vault.find(tea.scope)
+        assert subject is not None
+
+        for _ in range(USES_MAX + 20):
+            store._receipts.leave(Handed(subject_ref=subject.ref, left=left))
+        store._receipts.flush()
+
+        after = store.search("tea", user_id="u", receipt=False).position
+        assert after == tea.position + USES_MAX + 20
+        assert _uses(store, tea.position + 7, tea.fact_id) == {tea.fact_id: 7}
+        assert _uses(store, after, tea.fact_id) == {tea.fact_id: USES_MAX}
+        assert len(store.get_uses(tea.fact_id)) == USES_MAX + 20
 
 
 def _uses(store: MemoryStore, at: int, *fact_ids: str, user: str = "u") -> dict[str, int]:

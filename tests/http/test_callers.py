@@ -33,6 +33,7 @@ def person(name: str) -> Principal:
 def test_every_operation_refuses_whoever_shows_nothing_or_something_wrong(
     store: MemoryStore, url: str
 ) -> None:
+    """Cases S1 and S19: no route is without authentication."""
     key = key_of(store, person("u-1"))
     revoked = store.issue_api_key(person("u-1"))
     store.revoke_api_key(revoked.key_id)
@@ -85,6 +86,7 @@ def test_a_key_for_some_verbs_opens_those_alone(store: MemoryStore, url: str) ->
 def test_a_key_is_shown_once_kept_as_a_digest_and_rolls_without_a_gap(
     store: MemoryStore, url: str
 ) -> None:
+    """Case M53: what is revoked opens nothing from the next call on."""
     first = store.issue_api_key(person("u-roll"), reason="first key")
     second = store.roll_api_key(first.key_id, old_ends_at="2999-01-01T00:00:00Z")
     with (
@@ -113,6 +115,7 @@ def test_what_ends_in_time_ends_without_anybody(store: MemoryStore) -> None:
 def test_fifty_clients_with_equal_request_ids_get_only_their_own(
     store: MemoryStore, url: str
 ) -> None:
+    """Case S9: answers go to who asked, whatever ids requests have."""
     names = [f"u-many-{number}" for number in range(50)]
     for name in names:
         store.remember(f"secret of {name}", user_id=name)

@@ -105,6 +105,7 @@ def url(store: MemoryStore) -> Iterator[str]:
 def test_every_verb_over_http_does_for_everybody_what_the_table_says(
     store: MemoryStore, url: str, identity: str
 ) -> None:
+    """C20, and cases S1 and S19: ids of others open nothing, as of any time."""
     wrong = {}
 
     with client_of(store, url, IDENTITIES[identity]) as client:

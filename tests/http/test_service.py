@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from logging.handlers import QueueHandler
@@ -191,6 +192,7 @@ def test_a_problem_has_one_shape_and_names_the_request(raw: httpx.Client) -> Non
 def test_a_fact_of_another_is_in_no_way_different_from_one_that_is_not_there(
     store: MemoryStore, raw: httpx.Client
 ) -> None:
+    """Case M29: in the wrong scope a fact is not found, and not changed."""
     theirs = store.remember("canary-9", user_id="u-somebody").fact_id
     none = "01m8nqhdc08zyb7218v6btq1av"
     paths = ["", "/history", "?as_of=2020-01-01T00:00:00Z", "/update", "/merge", "/forget"]
@@ -207,7 +209,10 @@ def test_a_fact_of_another_is_in_no_way_different_from_one_that_is_not_there(
         assert answers[0].status_code == 404
 
 
-def test_a_write_can_be_made_on_a_version_and_once(store: MemoryStore, url: str) -> None:
+def test_a_write_can_be_made_on_a_version_and_once(
+    store: MemoryStore, url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Case M37: a race that is lost is an answer like others, and no error in a log."""
     with client_of(store, url, person("u-once")) as client:
         fact = client.remember("likes tea", user_id="u-once", idempotency_key="键 1")
         again = client.remember("likes tea", user_id="u-once", idempotency_key="键 1")
@@ -221,8 +226,35 @@ def test_a_write_can_be_made_on_a_version_and_once(store: MemoryStore, url: str)
         with pytest.raises(PlanOutdatedError):
             client.apply(plan)
 
+    assert [each for each in caplog.records if each.levelno >= logging.WARNING] == []
     assert again == fact
     assert (caught.value.expected, caught.value.actual) == (1, 2)
+
+
+def test_every_view_of_one_history_has_times_that_sort_as_its_transactions_do(
+    store: MemoryStore, url: str
+) -> None:
+    """Cases B27 and M5: one precision and one form of time, whatever shows it."""
+    with client_of(store, url, person("u-times")) as client:
+        fact = client.remember("likes tea", user_id="u-times")
+        for number in range(5):
+            client.update(fact.fact_id, content=f"likes tea {number}")
+    store.acting_as(OFFICER).blame(user_id="u-times", reason=REASON)
+    path = f"/v1/facts/{fact.fact_id}"
+    headers = {"Authorization": f"Bearer {key_of(store, person('u-times'))}"}
+    with httpx.Client(base_url=url, headers=headers) as raw:
+        versions = raw.get(f"{path}/history").json()["versions"]
+        blamed = raw.get("/v1/memory/blame?scope=user:u-times").json()["items"]
+        looks = raw.get("/v1/accesses?scope=user:u-times").json()["items"]
+        now = raw.get(path).json()
+    exported = store.export(user_id="u-times").document.transactions
+
+    seen = [(each["tx_id"], each["recorded_at"]) for each in (*versions, *looks, now)]
+    seen += [(each["said_by"]["tx_id"], each["said_by"]["recorded_at"]) for each in blamed]
+    seen += [(each.tx_id, each.recorded_at) for each in exported]
+    assert all(re.fullmatch(r".*T..:..:..\.\d{6}Z", at) for _, at in seen)
+    assert sorted(seen) == sorted(seen, key=lambda each: each[1])
+    assert len(dict(seen)) == len(set(seen))
 
 
 def test_an_etag_is_what_if_match_takes(raw: httpx.Client) -> None:

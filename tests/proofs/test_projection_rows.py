@@ -2,11 +2,14 @@
 
 from typing import Any
 
+import pytest
 import sqlalchemy as sa
 
 from muniment.projections.tables import belief
 from tests.proofs.malice import Victim, flipped
 
+
+pytestmark = pytest.mark.slow
 
 REMEMBERED, REVISED = 4, 5
 """Positions: of a fact that was remembered, and of the change to another one."""

@@ -98,6 +98,22 @@ def test_an_export_goes_into_another_store_once(cli: CommandLine, tmp_path: Path
     assert found["content"] == "用户写 Python"
 
 
+def test_a_part_of_everything_is_exported_where_that_is_asked_for(cli: CommandLine) -> None:
+    cli.ask("remember", "喝茶", "--user", "u-2")
+    fact_id = remembered(cli, "met u-2 today")
+
+    hiding = cli.ask("export", *USER, "--hide-others")
+    provided = cli.ask("export", *USER, "--source", "user_explicit")
+    told = cli.ask("export", *USER, "--source", "tool_result")
+
+    assert (hiding["hidden"], hiding["facts"][0]["current"]) == (
+        1,
+        "met [third party 1] today",
+    )
+    assert [each["fact_id"] for each in provided["facts"]] == [fact_id]
+    assert (told["facts"], told["sources"]) == ([], ["tool_result"])
+
+
 @pytest.mark.parametrize(
     ("answer", "shown"),
     [
