@@ -136,9 +136,8 @@ class ExplainingStore(ContextStore):
         """
         Return which stage lost what an agent was expected to know, with the evidence.
 
-        It asks in order: was it ever said, was it written, when and by whom, was it still
-        believed or what became of it, might it be used, would it be found by each leg then
-        and now, was it recalled, did it go into the prompt.
+        It asks in order: was it said, written, still believed or what became of it, might
+        it be used, would each leg find it then and now, was it recalled, and in the prompt.
 
         Args:
             expect: What the agent should have known, in words like the fact's; or its id,

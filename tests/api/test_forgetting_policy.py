@@ -16,12 +16,10 @@ from muniment import (
     MemoryStore,
     RetentionRule,
 )
-from muniment.api.turns import REDACTED, WITHHELD
 from muniment.errors import (
     FactNotCurrentError,
     FactRedactedError,
     ForgottenRequestError,
-    SessionRedactedError,
     UnknownFactError,
 )
 from muniment.ledger import proof
@@ -141,33 +139,6 @@ def test_f7_a_redacted_fact_shows_that_it_was_and_never_what(store: MemoryStore)
     assert (then.content, then.category) == (None, "job")
     with pytest.raises(FactRedactedError):
         store.restore(fact.fact_id)
-
-
-def test_f35_what_was_said_goes_with_what_was_made_of_it(store: MemoryStore) -> None:
-    session_id = store.start_session(user_id="u").session_id
-    turn = store.add_turn(session_id, role="user", content=CANARY)
-    fact = store.remember(CANARY, user_id="u", source_turns=[turn.turn_id])
-    store.summarize_session(session_id, keep=0, force=True)
-    receipt = store.redact_turn(turn.turn_id)
-
-    assert receipt.fact_ids == (fact.fact_id,)
-    (then,) = store.get_turns(session_id, as_of=turn.recorded_at)
-    assert (then.content, then.role, then.token) == (None, "user", REDACTED)
-    assert store.get_summaries(session_id) == ()
-    store.redact_session(session_id)
-    with pytest.raises(SessionRedactedError):
-        store.add_turn(session_id, role="user", content="more")
-
-
-def test_f36_what_was_said_waits_for_a_hold_and_is_not_used(store: MemoryStore) -> None:
-    session_id = store.start_session(user_id="u").session_id
-    turn = store.add_turn(session_id, role="user", content=CANARY)
-    hold = store.place_hold(user_id="u", matter="case").hold_id
-
-    assert store.redact_turn(turn.turn_id).deferred
-    assert store.get_turns(session_id)[0].token == WITHHELD
-    store.release_hold(hold or "", user_id="u")
-    assert store.get_turns(session_id)[0].token == REDACTED
 
 
 def test_f8_an_erased_subject_is_nowhere_and_the_rest_is(store: MemoryStore) -> None:

@@ -9,8 +9,14 @@ from typing import Any
 import pytest
 
 from muniment import Cause, Fact, MemoryStore, RetentionRule
+from muniment.api.turns import REDACTED, WITHHELD
 from muniment.domain.policy import YEAR_US
-from muniment.errors import FactNotCurrentError, SubjectFrozenError, ThinnedError
+from muniment.errors import (
+    FactNotCurrentError,
+    SessionRedactedError,
+    SubjectFrozenError,
+    ThinnedError,
+)
 from tests.api import test_forgetting_policy
 from tests.api.test_forgetting_policy import CANARY, Hands, known, said
 
@@ -156,6 +162,33 @@ def test_f34_a_paused_memory_is_neither_used_nor_written_to(store: MemoryStore) 
     assert (known(store, fact.recorded_at), said(store, fact.fact_id)) == (["a"], ["a"])
     store.thaw(user_id="u")
     assert store.get(fact.fact_id).content == "a"
+
+
+def test_f35_what_was_said_goes_with_what_was_made_of_it(store: MemoryStore) -> None:
+    session_id = store.start_session(user_id="u").session_id
+    turn = store.add_turn(session_id, role="user", content=CANARY)
+    fact = store.remember(CANARY, user_id="u", source_turns=[turn.turn_id])
+    store.summarize_session(session_id, keep=0, force=True)
+    receipt = store.redact_turn(turn.turn_id)
+
+    assert receipt.fact_ids == (fact.fact_id,)
+    (then,) = store.get_turns(session_id, as_of=turn.recorded_at)
+    assert (then.content, then.role, then.token) == (None, "user", REDACTED)
+    assert store.get_summaries(session_id) == ()
+    store.redact_session(session_id)
+    with pytest.raises(SessionRedactedError):
+        store.add_turn(session_id, role="user", content="more")
+
+
+def test_f36_what_was_said_waits_for_a_hold_and_is_not_used(store: MemoryStore) -> None:
+    session_id = store.start_session(user_id="u").session_id
+    turn = store.add_turn(session_id, role="user", content=CANARY)
+    hold = store.place_hold(user_id="u", matter="case").hold_id
+
+    assert store.redact_turn(turn.turn_id).deferred
+    assert store.get_turns(session_id)[0].token == WITHHELD
+    store.release_hold(hold or "", user_id="u")
+    assert store.get_turns(session_id)[0].token == REDACTED
 
 
 def test_every_line_of_the_policy_has_its_test_and_no_test_is_without() -> None:
