@@ -5,7 +5,6 @@ What every reading verb does: resolve its times to one position once, and read a
 """
 
 from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
@@ -15,7 +14,6 @@ from muniment.api import showing
 from muniment.api.answers import Fact, FactVersion, Receipt
 from muniment.api.usable import Usable
 from muniment.domain.events import FactAsserted, FactRevised, FactThinned
-from muniment.domain.fact import Belief, Beliefs
 from muniment.domain.scope import Scope
 from muniment.domain.subject import SubjectState
 from muniment.domain.thinning import is_kept, next_year_start, year_start
@@ -349,7 +347,7 @@ class Lookup:
         turning = {
             event.position
             for fact_id in fact_ids
-            for event in _turning(streams.get(fact_id, ()), about, after=low)
+            for event in showing.turning(streams.get(fact_id, ()), about, after=low)
         }
         chosen = [sealed[position] for position in sorted(turning)]
         opened = self.ledger.mapper.opened(chosen, subject, tagged=False)
@@ -370,27 +368,6 @@ def _noted(head: Head, asked_at: Instant, about: Instant, *, promised: Instant) 
     )
     latest.set(point)
     return point
-
-
-def _turning(
-    events: Sequence[RecordedEvent], about: AbstractSet[Instant], *, after: int
-) -> list[RecordedEvent]:
-    """
-    Return the events past position *after* that changed what is believed *about* times.
-
-    Where none did, time has passed: then the one that last did.
-    """
-    left = showing.state(events).left
-    turning = [
-        event
-        for number, event in enumerate(events)
-        if any(_held(left[number], at) != _held(left[number + 1], at) for at in about)
-    ]
-    return [each for each in turning if each.position > after] or turning[-1:]
-
-
-def _held(beliefs: Beliefs, valid_at: Instant) -> Belief | None:
-    return next((each for each in beliefs if valid_at in each.valid), None)
 
 
 def _says_nothing(said: RecordedEvent) -> bool:

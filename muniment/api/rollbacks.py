@@ -175,12 +175,7 @@ class Planner:
             RollbackConflictError: If there are conflicts, and none is decided.
             PlanOutdatedError: If the subject changed after the plan was made.
         """
-        if plan.origin != self._ledger.origin:
-            raise InvalidValueError(
-                "plan",
-                plan.origin,
-                f"made for {self._ledger.origin}, not for another ledger",
-            )
+        self._refuse_foreign(plan)
         moves = _chosen(plan, on_conflict)
         if self._ledger.vault.find(plan.scope) is None:
             return _nothing(plan)
@@ -207,6 +202,12 @@ class Planner:
             )
         )
         return self.receipt(committed)
+
+    def _refuse_foreign(self, plan: RollbackPlan) -> None:
+        ours = self._ledger.origin
+        if plan.origin != ours:
+            expected = f"made for {ours}, not for another ledger"
+            raise InvalidValueError("plan", plan.origin, expected)
 
     def receipt(self, committed: Committed) -> Receipt:
         """Return what a rollback did, with the diff it made."""

@@ -1,6 +1,7 @@
 """From recorded events to what the store gives back."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from datetime import datetime
 
 from muniment.api.answers import DiffEntry, Fact, FactVersion, MemoryDiff
@@ -18,8 +19,8 @@ from muniment.domain.events import (
     FactThinned,
     RevisionCause,
 )
-from muniment.domain.fact import Belief, FactState, fold
-from muniment.domain.time import Period
+from muniment.domain.fact import Belief, Beliefs, FactState, fold
+from muniment.domain.time import Instant, Period
 from muniment.instants import moment, to_datetime
 from muniment.ledger.records import Origin, RecordedEvent, TransactionRow, fact_event
 from muniment.ledger.vault import Subject
@@ -182,3 +183,24 @@ def diff_of(
         from_position=from_position,
         to_position=to_position,
     )
+
+
+def turning(
+    events: Sequence[RecordedEvent], about: AbstractSet[Instant], *, after: int
+) -> list[RecordedEvent]:
+    """
+    Return the events past position *after* that changed what is believed *about* times.
+
+    Where none did, time has passed: then the one that last did.
+    """
+    left = state(events).left
+    turned = [
+        event
+        for number, event in enumerate(events)
+        if any(_held(left[number], at) != _held(left[number + 1], at) for at in about)
+    ]
+    return [each for each in turned if each.position > after] or turned[-1:]
+
+
+def _held(beliefs: Beliefs, valid_at: Instant) -> Belief | None:
+    return next((each for each in beliefs if valid_at in each.valid), None)

@@ -158,6 +158,7 @@ def test_a_rollback_under_its_key_is_no_conflict_with_what_was_written_since(
     fact = store.remember("one", user_id="u")
     store.update(fact.fact_id, content="two", session_id="s")
     first = store.rollback_where(user_id="u", session_id="s", idempotency_key="k")
+    assert first.tx_id is not None
     store.undo(first.tx_id)
     store.update(fact.fact_id, content="three")
     before = whole(store)
