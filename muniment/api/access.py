@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from muniment.api import inputs
 from muniment.api.accesses import AccessLog, AccessRecords, Look
+from muniment.api.acting import by_principal
 from muniment.api.approvals import WATCHED, settle
 from muniment.api.importing import read_document
 from muniment.api.lookup import withheld
@@ -135,7 +136,11 @@ class ActingStore(Verbs):
                 settle(self._store, self.principal, name, arguments, rights[0])  # type: ignore[arg-type]
             signed = self._signed(name, fields, rights[0][1], known=_known(method))
             signed.pop("approval", None)
-            answer = method(*args, **signed)
+            token = by_principal.set(True)
+            try:
+                answer = method(*args, **signed)
+            finally:
+                by_principal.reset(token)
             return own_words(answer) if is_careful(rights) else answer
         for each in _INQUIRY:
             fields.pop(each, None)

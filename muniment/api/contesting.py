@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from muniment.api import inputs
 from muniment.api.accountable import AccountableStore
+from muniment.api.acting import by_principal
 from muniment.api.answers import Fact
 from muniment.api.fields import By
 from muniment.api.proposals import Proposal, Proposals
@@ -33,7 +34,7 @@ _ATTEMPTS: Final = 10
 
 class ContestableStore(AccountableStore):
     """
-    A store in which a change that comes too late to a shared fact is kept, not lost.
+    A store in which a principal's late change to a shared fact is kept, not lost.
 
     What a source of truth says wins over what others say. Of two others, the first is
     believed, and the second becomes a proposal: those who lead the memory decide.
@@ -44,6 +45,8 @@ class ContestableStore(AccountableStore):
     def _revise(
         self, fact_id: str, cause: RevisionCause, fields: Mapping[str, Any], *, action: str
     ) -> Fact:
+        if not by_principal.get():
+            return self._revise_alone(fact_id, cause, fields, action=action)
         inputs.name("fact_id", fact_id)
         for _ in range(_ATTEMPTS):
             asked, is_blind = fields, fields.get("expected_version") is None

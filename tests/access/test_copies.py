@@ -388,4 +388,18 @@ def test_a_late_change_to_a_memory_of_ones_own_is_an_error_and_no_more(
         subject.update(fact.fact_id, content="likes rust", expected_version=1)
 
     assert not isinstance(caught.value, ChangeContestedError)
+
+
+def test_who_has_the_store_itself_gets_an_error_that_leaves_nothing(
+    store: MemoryStore,
+) -> None:
+    fact = store.remember("deploys on Friday", scope=TEAM)
+    head = store.update(fact.fact_id, content="deploys on Monday")
+
+    with pytest.raises(VersionConflictError) as caught:
+        store.update(fact.fact_id, content="deploys on Tuesday", expected_version=1)
+
+    assert not isinstance(caught.value, ChangeContestedError)
+    assert store.get_all(scope=TEAM).items == (head,)
+    assert store._ledger.present().head.position == head.position
     assert store.list_proposals(user_id="u-1") == ()

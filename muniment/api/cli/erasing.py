@@ -10,7 +10,6 @@ from muniment.api.cli import exits, terminal
 from muniment.api.cli.answers import Certified, Held
 from muniment.api.cli.options import Author, Whose
 from muniment.api.cli.place import Place
-from muniment.api.turns import named_turn
 
 
 Yes = Annotated[
@@ -122,6 +121,9 @@ def redact(
     fields: Any = {"facts": "keep" if keep_facts else "redact", **author.by}
     if author.session or author.turn:
         raise typer.TyperException("--session and --turn say nothing about a redaction")
+    # Imported here: with it comes the database's library, which `--help` can do without.
+    from muniment.api.turns import named_turn  # noqa: PLC0415
+
     with at.opened() as store:
         verb = store.redact_session if named_turn(words) is None else store.redact_turn
         receipt = verb(words, **fields)
