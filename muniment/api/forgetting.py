@@ -1,6 +1,6 @@
 """Forgetting for good: redaction, erasure, and the holds that stand against them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -69,13 +69,16 @@ class Forgetter:
     ) -> Receipt:
         """Make the content of a fact unreadable, now or when no hold binds it."""
         asked = RedactFact(expected_version=expected_version)
+        waiting: set[str] = set()
 
         def work(transaction: Transaction) -> None:
+            waiting.clear()
             fact = transaction.fact(fact_id)
             recorded_at = transaction.recorded_at
             if not decide(asked, fact_id, fact, recorded_at=recorded_at):
                 return
             if transaction.state.holds_on(fact_id):
+                waiting.add(fact_id)
                 command = DeferRedaction(fact_id=fact_id)
                 transaction.add_to_subject(subjects.decide(command, transaction.state))
                 return
@@ -85,10 +88,10 @@ class Forgetter:
             "redact", origin, work, fact_id=fact_id, expected_version=expected_version
         )
         self.resume()
-        kinds = {type(each.event) for each in committed.events}
-        if RedactionDeferred in kinds:
-            self._copies.set_aside(self._copies.of_fact(fact_id))
-        return replace(receipt(committed), deferred=RedactionDeferred in kinds)
+        # Asked for again it waits still, and no event says so anew.
+        waiting |= _deferred_by(committed)
+        self._set_copies_aside(waiting)
+        return replace(receipt(committed), deferred=bool(waiting))
 
     def redact_words(
         self, subject: Subject, words: Words, origin: Origin, *, with_facts: bool
@@ -115,13 +118,20 @@ class Forgetter:
         planned_at = self._lookup.now().position
         drawn = drawn_from(self._lookup, subject, words)
         facts = drawn if with_facts else ()
+        waiting: set[str] = set()
+        waits = False
 
         def work(transaction: Transaction) -> None:
+            nonlocal waits
+            waiting.clear()
+            waits = False
             _refuse_outdated(transaction, planned_at)
             if self._words.is_done(transaction, words):
                 return
             left = [each for each in facts if not transaction.fact(each).redacted]
             if transaction.state.holds_on_words(drawn):
+                waiting.update(left)
+                waits = True
                 self._defer(transaction, words, drawn, left)
                 return
             for fact_id in left:
@@ -132,12 +142,9 @@ class Forgetter:
             "redact", origin, work, session_id=words.session_id, words=words.stream
         )
         self.resume()
-        happened = [each.event for each in committed.events]
-        for each in happened:
-            if isinstance(each, RedactionDeferred):
-                self._copies.set_aside(self._copies.of_fact(each.fact_id))
-        kinds = {type(each) for each in happened}
-        return replace(receipt(committed), deferred=WordsRedactionDeferred in kinds)
+        waits |= any(isinstance(e.event, WordsRedactionDeferred) for e in committed.events)
+        self._set_copies_aside(waiting | _deferred_by(committed))
+        return replace(receipt(committed), deferred=waits)
 
     def _defer(
         self,
@@ -268,6 +275,10 @@ class Forgetter:
         """Go on with everything that is announced and not done, see `Destroyer`."""
         self._destroyer.resume(every=every)
 
+    def _set_copies_aside(self, fact_ids: Iterable[str]) -> None:
+        for fact_id in sorted(fact_ids):
+            self._copies.set_aside(self._copies.of_fact(fact_id))
+
     def _drawn_from_what_waits(self, scope: Scope) -> Mapping[Words, Sequence[str]]:
         """Return by what waits to be redacted the facts that are drawn from it by now."""
         subject = self._ledger.vault.find(scope)
@@ -329,6 +340,12 @@ def _refuse_outdated(transaction: Transaction, planned_at: int) -> None:
     moved_at = transaction.moved_at()
     if moved_at > planned_at:
         raise PlanOutdatedError(planned_at, moved_at)
+
+
+def _deferred_by(committed: Committed) -> set[str]:
+    """Return the facts whose redaction was deferred by what was committed."""
+    happened = (each.event for each in committed.events)
+    return {each.fact_id for each in happened if isinstance(each, RedactionDeferred)}
 
 
 def _of(subject_ref: str, *, position: int) -> Destruction:

@@ -208,7 +208,7 @@ def test_a_hold_keeps_what_was_said_and_nobody_uses_it_meanwhile(backend: Backen
         waits = store.redact_turn(secret, reason="asked")
 
         again = store.redact_turn(secret)
-        assert (waits.deferred, again.tx_id) == (True, None)
+        assert (waits.deferred, again.deferred, again.tx_id) == (True, True, None)
         assert said(store.get_turns(ours))[1] == WITHHELD
         assert store.get_turn(secret).token == WITHHELD
         assert store.get_summaries(ours) == ()
