@@ -90,7 +90,7 @@ class ActingStore(Verbs):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - as the verb has it
-            found = inspect.getattr_static(self._store, name, None)
+            found = _attribute(self._store, name)
             if found is None or name[:1] == "_":
                 raise AttributeError(f"a store has no verb {name!r}")
             if name not in VERBS:
@@ -300,6 +300,18 @@ class ActingStore(Verbs):
 
 _INQUIRY = ("reason", "matter", "break_glass")
 """What a reading verb of an acting store takes, and that of the store does not."""
+
+
+def _attribute(store: Any, name: str) -> object | None:  # noqa: ANN401 - the facade
+    """Return what a store has of a name, not called and not bound."""
+    found: object = _attribute_of(store.__class__, name)
+    return inspect.getattr_static(store, name, None) if found is None else found
+
+
+@functools.lru_cache(maxsize=512)
+def _attribute_of(kind: Any, name: str) -> Any:  # noqa: ANN401 - a type, and what it has
+    # A walk through some twenty classes, which is half of what the guard costs.
+    return inspect.getattr_static(kind, name, None)
 
 
 def _known(method: Callable[..., object]) -> frozenset[str]:

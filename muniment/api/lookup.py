@@ -13,7 +13,7 @@ from typing import Final
 from muniment.api import showing
 from muniment.api.answers import Fact, FactVersion, Receipt
 from muniment.api.usable import Usable
-from muniment.domain.events import FactAsserted, FactRevised, FactThinned
+from muniment.domain.events import FactThinned
 from muniment.domain.scope import Scope
 from muniment.domain.subject import SubjectState
 from muniment.domain.thinning import is_kept, next_year_start, year_start
@@ -252,7 +252,8 @@ class Lookup:
         said = self.ledger.mapper.opened(sealed, subject, tagged=False)
         if epoch is not None and epoch != (vault.known_epoch if found else vault.epoch()):
             return None
-        if any(_says_nothing(each) for each in said) and self.ledger.was_erased(subject):
+        is_gone = any(map(showing.says_nothing, said))
+        if is_gone and self.ledger.was_erased(subject):
             # It was erased while this was read: its keys go before its rows.
             return []
         self.refuse_thinned(subject, point)
@@ -307,7 +308,7 @@ class Lookup:
         if found is None or opened is None:
             return None
         subject, said = opened
-        if _says_nothing(said) and self.ledger.was_erased(subject):
+        if showing.says_nothing(said) and self.ledger.was_erased(subject):
             return None
         self.refuse_thinned(subject, point, fact_id=fact_id)
         return showing.fact(subject, said, found.row.valid), found.row
@@ -368,12 +369,6 @@ def _noted(head: Head, asked_at: Instant, about: Instant, *, promised: Instant) 
     )
     latest.set(point)
     return point
-
-
-def _says_nothing(said: RecordedEvent) -> bool:
-    """Whether a statement cannot be read, since its key is destroyed."""
-    event = said.event
-    return isinstance(event, FactAsserted | FactRevised) and event.content is None
 
 
 def expired(row: BeliefRow, point: Point) -> bool:

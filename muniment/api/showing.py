@@ -172,6 +172,12 @@ def _period(event: Event) -> tuple[datetime | None, datetime | None]:
             return None, None
 
 
+def says_nothing(said: RecordedEvent) -> bool:
+    """Whether a statement cannot be read, since its key is destroyed."""
+    event = said.event
+    return isinstance(event, FactAsserted | FactRevised) and event.content is None
+
+
 def diff_of(
     entries: Sequence[DiffEntry], from_position: int, to_position: int
 ) -> MemoryDiff:

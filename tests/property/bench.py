@@ -34,6 +34,7 @@ from tests.oracle import Held, Recorded, Seen
 from tests.property import shown
 from tests.property.model import Answer, Appended, Item, Model, Rollback
 from tests.property.rollbacks import check_receipt
+from tests.stores import unguarded
 
 
 By = Mapping[str, str | None]
@@ -252,7 +253,7 @@ class Bench:
         """Lose the ledger, and make it anew from its archive."""
         recorder = self.store._ledger.recorder
         assert isinstance(recorder, SqlRecorder)
-        with recorder.engine.begin() as connection:
+        with recorder.engine.begin() as connection, unguarded(connection):
             for table in tables.metadata.sorted_tables:
                 ours = table.c.ledger == self.settings.ledger
                 connection.execute(sa.delete(table).where(ours))

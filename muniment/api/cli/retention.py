@@ -45,7 +45,7 @@ class Rule:
         str | None,
         typer.Option(
             metavar="DURATION",
-            help="Neither written nor said again for so long.",
+            help="Neither written, said again nor given to an agent for so long.",
             rich_help_panel=_PANEL,
         ),
     ] = None
@@ -73,7 +73,7 @@ class Rule:
             exists=True,
             dir_okay=False,
             readable=True,
-            help="Rules in TOML: [[rule]] tables with the fields above.",
+            help="Rules in TOML: [\\[rule]] tables with the fields above.",
             rich_help_panel=_PANEL,
         ),
     ] = None
