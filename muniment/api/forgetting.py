@@ -1,7 +1,10 @@
 """Forgetting for good: redaction, erasure, and the holds that stand against them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
+from typing import Final
 
 import msgspec
 
@@ -14,6 +17,7 @@ from muniment.api.certificates import (
 from muniment.api.certifying import kept_certificate
 from muniment.api.copies import Copies
 from muniment.api.destroying import SHARED, Destroyer
+from muniment.api.drawn import drawn_from
 from muniment.api.lookup import Lookup
 from muniment.api.redacting import Words, WordsRedactor
 from muniment.api.transacting import receipt
@@ -42,6 +46,11 @@ from muniment.ledger.destruction import Destruction, Step
 from muniment.ledger.ledger import Committed
 from muniment.ledger.records import FACT, Origin
 from muniment.ledger.transaction import Request, Transaction
+from muniment.ledger.vault import Subject
+
+
+_ATTEMPTS: Final = 10
+"""How often it is looked up anew which facts those are, while others are written."""
 
 
 class Forgetter:
@@ -60,13 +69,16 @@ class Forgetter:
     ) -> Receipt:
         """Make the content of a fact unreadable, now or when no hold binds it."""
         asked = RedactFact(expected_version=expected_version)
+        waiting: set[str] = set()
 
         def work(transaction: Transaction) -> None:
+            waiting.clear()
             fact = transaction.fact(fact_id)
             recorded_at = transaction.recorded_at
             if not decide(asked, fact_id, fact, recorded_at=recorded_at):
                 return
             if transaction.state.holds_on(fact_id):
+                waiting.add(fact_id)
                 command = DeferRedaction(fact_id=fact_id)
                 transaction.add_to_subject(subjects.decide(command, transaction.state))
                 return
@@ -76,59 +88,63 @@ class Forgetter:
             "redact", origin, work, fact_id=fact_id, expected_version=expected_version
         )
         self.resume()
-        kinds = {type(each.event) for each in committed.events}
-        if RedactionDeferred in kinds:
-            self._copies.set_aside(self._copies.of_fact(fact_id))
-        return replace(receipt(committed), deferred=RedactionDeferred in kinds)
+        # Asked for again it waits still, and no event says so anew.
+        waiting |= _deferred_by(committed)
+        self._set_copies_aside(waiting)
+        return replace(receipt(committed), deferred=bool(waiting))
 
     def redact_words(
-        self,
-        words: Words,
-        origin: Origin,
-        *,
-        drawn: Sequence[str],
-        planned_at: int,
-        with_facts: bool,
+        self, subject: Subject, words: Words, origin: Origin, *, with_facts: bool
     ) -> Receipt:
         """
         Make what was said unreadable, now or when no hold binds it.
 
+        A hold on a fact that was drawn from it binds it, too.
+
         Args:
+            subject: Who said it.
             words: What.
             origin: Who asks, and why.
-            drawn: The facts that were drawn from it; a hold on one binds it, too.
-            planned_at: Where the subject's facts stood when these were looked up.
-            with_facts: Whether those facts are redacted with it.
-
-        Raises:
-            PlanOutdatedError: If another fact may have been drawn from it since.
+            with_facts: Whether the facts drawn from it are redacted with it.
         """
+        self._words.refuse_what_cannot_be_parted(words)
+        return self._anew(
+            partial(self._redact_words, subject, words, origin, with_facts=with_facts)
+        )
+
+    def _redact_words(
+        self, subject: Subject, words: Words, origin: Origin, *, with_facts: bool
+    ) -> Receipt:
+        planned_at = self._lookup.now().position
+        drawn = drawn_from(self._lookup, subject, words)
         facts = drawn if with_facts else ()
+        waiting: set[str] = set()
+        waits = False
 
         def work(transaction: Transaction) -> None:
-            if transaction.moved_at() > planned_at:
-                raise PlanOutdatedError(planned_at, transaction.moved_at())
+            nonlocal waits
+            waiting.clear()
+            waits = False
+            _refuse_outdated(transaction, planned_at)
             if self._words.is_done(transaction, words):
                 return
             left = [each for each in facts if not transaction.fact(each).redacted]
             if transaction.state.holds_on_words(drawn):
+                waiting.update(left)
+                waits = True
                 self._defer(transaction, words, drawn, left)
                 return
             for fact_id in left:
                 self._destroyer.announce(transaction, fact_id)
             self._words.redact(transaction, words)
 
-        self._words.refuse_what_cannot_be_parted(words)
         committed = self._transact(
             "redact", origin, work, session_id=words.session_id, words=words.stream
         )
         self.resume()
-        happened = [each.event for each in committed.events]
-        for each in happened:
-            if isinstance(each, RedactionDeferred):
-                self._copies.set_aside(self._copies.of_fact(each.fact_id))
-        kinds = {type(each) for each in happened}
-        return replace(receipt(committed), deferred=WordsRedactionDeferred in kinds)
+        waits |= any(isinstance(e.event, WordsRedactionDeferred) for e in committed.events)
+        self._set_copies_aside(waiting | _deferred_by(committed))
+        return replace(receipt(committed), deferred=waits)
 
     def _defer(
         self,
@@ -221,8 +237,15 @@ class Forgetter:
 
     def release_hold(self, scope: Scope, hold_id: str, origin: Origin) -> Receipt:
         """End a hold, and do what waited for it, in the order it was asked for."""
+        return self._anew(partial(self._release_hold, scope, hold_id, origin))
+
+    def _release_hold(self, scope: Scope, hold_id: str, origin: Origin) -> Receipt:
+        planned_at = self._lookup.now().position
+        drawn = self._drawn_from_what_waits(scope)
 
         def work(transaction: Transaction) -> None:
+            if transaction.state.deferred_words:
+                _refuse_outdated(transaction, planned_at)
             events = subjects.decide(ReleaseHold(hold_id=hold_id), transaction.state)
             after = subjects.evolve(transaction.state, events[0]) if events else None
             for fact_id in redactions_due(after) if after else ():
@@ -230,6 +253,9 @@ class Forgetter:
                     self._destroyer.announce(transaction, fact_id)
             for each in words_due(after) if after else ():
                 words = Words(each.session_id, each.number)
+                # A fact that was drawn from it since may be held, too.
+                if after is None or after.holds_on_words(drawn.get(words, ())):
+                    continue
                 if not self._words.is_done(transaction, words):
                     self._words.redact(transaction, words)
             self._erase(transaction, events)
@@ -248,6 +274,26 @@ class Forgetter:
     def resume(self, *, every: bool = False) -> None:
         """Go on with everything that is announced and not done, see `Destroyer`."""
         self._destroyer.resume(every=every)
+
+    def _set_copies_aside(self, fact_ids: Iterable[str]) -> None:
+        for fact_id in sorted(fact_ids):
+            self._copies.set_aside(self._copies.of_fact(fact_id))
+
+    def _drawn_from_what_waits(self, scope: Scope) -> Mapping[Words, Sequence[str]]:
+        """Return by what waits to be redacted the facts that are drawn from it by now."""
+        subject = self._ledger.vault.find(scope)
+        if subject is None:
+            return {}
+        waiting = self._ledger.subject_state(subject).deferred_words
+        asked = {Words(each.session_id, each.number) for each in waiting}
+        return {each: drawn_from(self._lookup, subject, each) for each in asked}
+
+    def _anew(self, attempt: Callable[[], Receipt]) -> Receipt:
+        """Do what rests on facts that were looked up, anew where others were written."""
+        for _ in range(_ATTEMPTS - 1):
+            with suppress(PlanOutdatedError):
+                return attempt()
+        return attempt()
 
     def _nothing_left(self) -> ErasureCertificate:
         """Return what is said where nothing is known under the name that was given."""
@@ -288,6 +334,18 @@ class Forgetter:
             position = transaction.next_position + len(events) - 1
             self._destructions.announce(_of(transaction.subject.ref, position=position))
         transaction.add_to_subject(events)
+
+
+def _refuse_outdated(transaction: Transaction, planned_at: int) -> None:
+    moved_at = transaction.moved_at()
+    if moved_at > planned_at:
+        raise PlanOutdatedError(planned_at, moved_at)
+
+
+def _deferred_by(committed: Committed) -> set[str]:
+    """Return the facts whose redaction was deferred by what was committed."""
+    happened = (each.event for each in committed.events)
+    return {each.fact_id for each in happened if isinstance(each, RedactionDeferred)}
 
 
 def _of(subject_ref: str, *, position: int) -> Destruction:

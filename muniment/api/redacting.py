@@ -62,6 +62,12 @@ class Words:
             return SESSION + self.session_id
         return f"{TURNS}{self.session_id}.{self.number}"
 
+    def has(self, turn_id: str) -> bool:
+        """Whether a turn is among them."""
+        if self.number is None:
+            return turn_id.startswith(f"{self.session_id}.")
+        return turn_id == f"{self.session_id}.{self.number}"
+
 
 def said_again(
     work: Callable[[Transaction], None],

@@ -18,6 +18,9 @@ REDACTED: Final = "[redacted]"
 WITHHELD: Final = "[withheld]"
 """What stands in the place of words that nobody can read, or may use for now."""
 
+_DIGITS_MAX: Final = 18
+"""No turn has a number of more digits: a database could not store it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
@@ -152,5 +155,7 @@ def named_turn(turn_id: str) -> tuple[str, int] | None:
     """Return the session and the number that the id of a turn says, if it is one."""
     session_id, dot, number = turn_id.rpartition(".")
     if not dot or not number.isascii() or not number.isdecimal() or number[0] == "0":
+        return None
+    if len(number) > _DIGITS_MAX:
         return None
     return session_id, int(number)

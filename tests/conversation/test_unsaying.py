@@ -208,7 +208,7 @@ def test_a_hold_keeps_what_was_said_and_nobody_uses_it_meanwhile(backend: Backen
         waits = store.redact_turn(secret, reason="asked")
 
         again = store.redact_turn(secret)
-        assert (waits.deferred, again.tx_id) == (True, None)
+        assert (waits.deferred, again.deferred, again.tx_id) == (True, True, None)
         assert said(store.get_turns(ours))[1] == WITHHELD
         assert store.get_turn(secret).token == WITHHELD
         assert store.get_summaries(ours) == ()
@@ -228,12 +228,36 @@ def test_a_hold_keeps_what_was_said_and_nobody_uses_it_meanwhile(backend: Backen
     assert traces(backend, CANARY) == []
 
 
+def test_a_hold_on_a_fact_drawn_from_what_waits_keeps_it_waiting(backend: Backend) -> None:
+    with backend.open() as store:
+        secret = talked(store)[1].turn_id
+        first = store.place_hold(user_id="ann", matter="case 7").hold_id or ""
+        assert store.redact_turn(secret).deferred
+        drawn = store.remember("pays by card", user_id="ann", source_turns=[secret])
+        second = store.place_hold(user_id="ann", matter="case 8", fact_id=drawn.fact_id)
+
+        store.release_hold(first, user_id="ann")
+
+        now = store.get_all(user_id="ann").recorded_at
+        ours = secret.rpartition(".")[0]
+        assert said(store.get_turns(ours, as_of=now))[1] == SECRET
+        assert store.get_turn(secret).token == WITHHELD
+
+        store.release_hold(second.hold_id or "", user_id="ann")
+
+        assert store.get_turn(secret).token == REDACTED
+        assert store.verify()
+    assert traces(backend, CANARY) == []
+
+
 def test_what_cannot_be_redacted_is_refused(backend: Backend) -> None:
     with backend.open() as store:
         turns = talked(store)
         ours = turns[0].session_id
         refused: list[tuple[type[Exception], Callable[[], object]]] = [
             (UnknownTurnError, lambda: store.redact_turn(f"{ours}.9")),
+            (UnknownTurnError, lambda: store.redact_turn(f"{ours}.{10**30}")),
+            (UnknownTurnError, lambda: store.get_turn(f"{ours}.{10**18}")),
             (UnknownTurnError, lambda: store.redact_turn("nothing")),
             (UnknownSessionError, lambda: store.redact_session("nothing")),
         ]

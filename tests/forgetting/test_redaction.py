@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from muniment import MemoryStore
+from muniment import MemoryStore, Scope
 from muniment.errors import (
     FactNotCurrentError,
     FactRedactedError,
@@ -257,3 +257,27 @@ def test_a_redaction_that_was_decided_on_an_older_version_destroys_nothing(
         # A retry after a lost answer is no conflict.
         store.forget(fact.fact_id, mode="redact", expected_version=2)
         assert len(store.get_fact_history(fact.fact_id).versions) == 3
+
+
+def test_a_redaction_that_waits_says_so_again_and_reaches_a_copy_it_could_not(
+    backend: Backend,
+) -> None:
+    team = Scope.team("eng")
+    with backend.open() as store:
+        fact = store.remember("CANARY", user_id="ann")
+        proposal = store.propose_share(fact.fact_id, to=team, actor="ann")
+        store.approve(proposal.proposal_id, actor="lead")
+        (copy,) = store.get_all(scope=team)
+        hold = store.place_hold(user_id="ann", matter="case 7").hold_id or ""
+        store.freeze(scope=team)
+        assert store.forget(fact.fact_id, mode="redact").deferred
+        store.thaw(scope=team)
+        assert store.get(copy.fact_id).content == "CANARY"
+
+        again = store.forget(fact.fact_id, mode="redact")
+
+        assert (again.deferred, again.tx_id) == (True, None)
+        assert store.get_all(scope=team).items == ()
+        store.release_hold(hold, user_id="ann")
+        assert not store.forget(fact.fact_id, mode="redact").deferred
+        assert {each.content for each in store.get_fact_history(copy.fact_id)} == {None}
