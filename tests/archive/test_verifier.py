@@ -1,14 +1,16 @@
 """The verifier runs anywhere, and says in plain words what it found."""
 
 import ast
+import io
 import subprocess
 import venv
+import zipfile
 from pathlib import Path
 
 import cryptography
 import pytest
 
-from muniment.archive.container import contained
+from muniment.archive.container import CONTAINER, AlteredError, contained
 from muniment.archive.evidence_check import EVENTS, HEADS, check
 from muniment.archive.verifier import main
 from tests.archive.packages import Made, signed_again
@@ -156,3 +158,18 @@ def test_a_tree_head_the_package_does_not_know_shows_nothing(made: Made) -> None
 
     assert not any("tree heads" in each for each in found.proven)
     assert any("does not hold how the ledger went on" in each for each in found.stated)
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_a_package_that_was_packed_again_is_not_said_to_be_altered_inside(
+    made: Made, method: int
+) -> None:
+    again = io.BytesIO()
+    with zipfile.ZipFile(again, "w", method) as package:
+        for name, content in made.files.items():
+            package.writestr(name, content)
+
+    with pytest.raises(AlteredError, match="as it was given out") as caught:
+        check(again.getvalue(), key=made.key)
+
+    assert caught.value.file == CONTAINER
