@@ -190,7 +190,9 @@ class Importer:
             said = [(e.stream or own, e.event) for e in events if e.tx_id in known]
             imported = [each for each in there if each.tx_id in ours]
             opened = self._ledger.mapper.opened(imported, subject)
-            if said != [(each.stream, each.event) for each in opened]:
+            # All that is known comes first, or the order of history would be another.
+            is_begun = max(known) < min({e.tx_id for e in events} - known.keys(), default=0)
+            if not is_begun or said != [(each.stream, each.event) for each in opened]:
                 raise LedgerNotEmptyError(str(scope), len(written))
 
     def _known(

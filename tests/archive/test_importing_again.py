@@ -117,3 +117,17 @@ def test_what_was_erased_here_is_not_imported_again(
         other.import_export(document)
 
     assert not other.get_all(user_id="u-1")
+
+
+def test_the_whole_does_not_follow_a_part_of_it(other: MemoryStore, tmp_path: Path) -> None:
+    with MemoryStore.open(tmp_path / "old") as old:
+        old.remember("inferred", user_id="u-1", source="agent_inferred")
+        old.remember("said", user_id="u-1", source="user_explicit")
+        part = old.export(user_id="u-1", sources=["user_explicit"]).json()
+        other.import_export(part)
+
+        with pytest.raises(LedgerNotEmptyError):
+            other.import_export(old.export(user_id="u-1").json())
+
+    assert other.import_export(part).events == 0
+    assert [each.content for each in other.get_all(user_id="u-1")] == ["said"]
