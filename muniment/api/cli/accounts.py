@@ -64,7 +64,7 @@ def _emergencies(found: Emergencies) -> RenderableType:
             each.glass_id,
             instant(each.recorded_at),
             words(each.actor),
-            words(str(each.scope)),
+            words("(erased, or nobody)" if each.scope is None else str(each.scope)),
         )
     return table if found.emergencies else Text("nothing waits for a review", "dim")
 
