@@ -188,7 +188,10 @@ class Holder:
     kind: Annotated[Kind, typer.Option(help="What they are.")] = Kind.PERSON
     user: Annotated[
         str | None,
-        typer.Option(metavar="ID", help="The user an agent works for."),
+        typer.Option(
+            metavar="ID",
+            help="The user an agent works for; it needs one, or a role or a team.",
+        ),
     ] = None
     role: Annotated[
         list[Role] | None, typer.Option(help="A role of theirs. May be repeated.")
@@ -207,7 +210,19 @@ class Holder:
     ] = None
 
     def named(self, principal: str) -> Principal:
-        """Return the principal of that id."""
+        """
+        Return the principal of that id.
+
+        Raises:
+            TyperException: If it is an agent that works for nobody and holds nothing.
+        """
+        if self.kind is Kind.AGENT and not (
+            self.user or self.role or self.member_of or self.lead_of
+        ):
+            raise typer.TyperException(
+                "an agent works for somebody: name them with --user, or its role or team; "
+                "what works for nobody is --kind service"
+            )
         teams = [f"member_of:{each}" for each in self.member_of or ()]
         teams += [f"lead_of:{each}" for each in self.lead_of or ()]
         return Principal(
