@@ -131,7 +131,9 @@ class ContestableStore(AccountableStore):
         }
         proposed = Proposed(reason=origin.reason, asked={**asked, "fact_id": fact.fact_id})
         made = ProposalMade(verb=action, size=1, needed=1, proposal=proposed)
-        proposal_id, _ = Proposals(self._ledger).make(fact.scope, made, origin)
+        proposal_id, _ = Proposals(self._ledger).make(
+            fact.scope, made, origin, fact_id=fact.fact_id
+        )
         head = self._head(fact.fact_id)
         return ChangeContestedError(fact.fact_id, expected, head, proposal_id)
 

@@ -8,6 +8,7 @@ from muniment.api.certificates import StoreReport
 from muniment.api.certifying import certified
 from muniment.api.copies import Copies, Copy
 from muniment.api.lookup import Lookup
+from muniment.api.proposals import Proposals
 from muniment.api.redacting import WordsRedactor, said_again, words_of
 from muniment.domain.events import FactRedacted, SubjectErased
 from muniment.ledger.codec import topic_of
@@ -129,11 +130,11 @@ class Destroyer:
 
     def _carry_out(self, destruction: Destruction) -> None:
         """Do every step that is left; each is recorded once it is done."""
-        words = words_of(destruction)
+        words, also = words_of(destruction), self._contested(destruction)
         if destruction.step is Step.ANNOUNCED and words is not None:
             self._words.destroy(destruction, words)
-        elif destruction.step is Step.ANNOUNCED:
-            self._destructions.destroy_keys(destruction)
+        elif destruction.step is Step.ANNOUNCED or also:
+            self._destructions.destroy_keys(destruction, also=also)
         if not destruction.stream:
             for store in self._lookup.derived:
                 self._purge(store, destruction)
@@ -144,6 +145,13 @@ class Destroyer:
         step = Step.DONE if done else Step.PURGED
         text = "" if destruction.stream else self._certified(destruction, stores)
         self._destructions.move(destruction, step, certificate=text)
+
+    def _contested(self, destruction: Destruction) -> list[int]:
+        """Return the keys of what was proposed to say in the place of a redacted fact."""
+        if not destruction.stream.startswith(FACT):
+            return []
+        fact_id = destruction.stream.removeprefix(FACT)
+        return Proposals(self._ledger).keys_about(fact_id, destruction.subject_ref)
 
     def _copies_of(self, destruction: Destruction) -> list[Copy]:
         if destruction.stream:
@@ -177,6 +185,7 @@ class Destroyer:
             store="vault",
             removed=counts.get("vault", 0),
             remaining=self._destructions.remaining(destruction)
+            + len(self._contested(destruction))
             if words is None
             else self._words.remaining(destruction, words),
             verified=self._destructions.scrub(),

@@ -13,9 +13,14 @@ from muniment.domain.access_events import (
     Proposed,
 )
 from muniment.domain.events import Event
-from muniment.domain.scope import Scope
+from muniment.domain.scope import Scope, ScopeKind
 from muniment.domain.text import Json
-from muniment.errors import OwnProposalError, ProposalStateError, UnknownProposalError
+from muniment.errors import (
+    FactRedactedError,
+    OwnProposalError,
+    ProposalStateError,
+    UnknownProposalError,
+)
 from muniment.instants import moment
 from muniment.ledger import sealing
 from muniment.ledger.ids import new_fact_ids
@@ -40,6 +45,9 @@ class ProposalState(StrEnum):
     REJECTED = "rejected"
     DONE = "done"
 
+    REDACTED = "redacted"
+    """It was open, and what it says was made unreadable with the fact it is about."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
@@ -56,7 +64,9 @@ class Proposal:
         needed: How many others have to agree.
         approved_by: Who does, in that order.
         note: Why it was rejected, if it was.
-        content: What is to be shared; ``None`` once the fact says something else.
+        content: What is to be shared; ``None`` once the fact says something else. Of a
+            contested change, what the fact is to say; ``None`` where that is unreadable,
+            or while the fact is not used.
     """
 
     proposal_id: str
@@ -82,12 +92,31 @@ class Proposals:
     ledger: Ledger
 
     def make(
-        self, scope: Scope, made: ProposalMade, origin: Origin
+        self,
+        scope: Scope,
+        made: ProposalMade,
+        origin: Origin,
+        *,
+        fact_id: str | None = None,
     ) -> tuple[str, Committed]:
-        """Propose something about a memory; return the name of the proposal, too."""
+        """
+        Propose something about a memory; return the name of the proposal, too.
+
+        Args:
+            scope: Whose memory.
+            made: What is proposed.
+            origin: Who proposes it, and why.
+            fact_id: The fact with which it is to become unreadable, if it says what
+                that fact is to say.
+
+        Raises:
+            FactRedactedError: If that is unreadable already.
+        """
         named: list[str] = []
 
         def work(transaction: Transaction) -> None:
+            if fact_id is not None and transaction.fact(fact_id).redacted:
+                raise FactRedactedError(fact_id)
             named.append(next(new_fact_ids(transaction.recorded_at)))
             transaction.open_stream(PROPOSAL + named[-1], made)
 
@@ -168,6 +197,28 @@ class Proposals:
                 found.append(each)
         return tuple(found)
 
+    def keys_about(self, fact_id: str, subject_ref: str) -> list[int]:
+        """Return the keys of readable proposals that say what a fact is to say."""
+        subject = self.ledger.vault.subject(subject_ref)
+        if subject is None or subject.scope.kind is ScopeKind.USER:
+            # A memory of one's own has none.
+            return []
+        found: list[int] = []
+        before: str | None = None
+        while page := self.ledger.recorder.read_prefix(
+            PROPOSAL, before=before, subject_ref=subject_ref, limit=_AT_ONCE
+        ):
+            before = str(page[-1].sealed.originator_id)
+            first = [each for each in page if each.sealed.originator_version == 1]
+            opened = self.ledger.mapper.opened(first, subject)
+            for stamped, recorded in zip(first, opened, strict=True):
+                made = recorded.event
+                if not isinstance(made, ProposalMade) or made.verb == SHARE:
+                    continue
+                if made.proposal and made.proposal.asked.get("fact_id") == fact_id:
+                    found.append(stamped.sealed.key_id)
+        return found
+
     def _answer(
         self,
         proposal: Proposal,
@@ -238,6 +289,7 @@ class Proposals:
 
 
 _PROPOSALS_MAX = 10_000
+_AT_ONCE = 1_000
 
 
 def _state(events: Sequence[Event]) -> ProposalState:
@@ -249,6 +301,8 @@ def _state(events: Sequence[Event]) -> ProposalState:
             return ProposalState.REJECTED
         case ProposalCarriedOut():
             return ProposalState.DONE
+        case _ if made.proposal is None:
+            return ProposalState.REDACTED
         case _:
             approvers = {e.approver for e in events if isinstance(e, ProposalApproved)}
             enough = len(approvers) >= made.needed

@@ -7,9 +7,10 @@ that has words of the turn goes, the others stay. What is said or summarised aft
 sealed under another key from the start, since the event that says so comes first.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from muniment.api.turns import named_turn
 from muniment.domain import session as sessions
 from muniment.domain.session import (
     RedactSession,
@@ -21,7 +22,7 @@ from muniment.domain.session import (
     summaries_in_use,
     summaries_of,
 )
-from muniment.errors import InvalidValueError
+from muniment.errors import InvalidValueError, UnknownSessionError, WordsRedactedError
 from muniment.ledger.destruction import Destruction, PayloadKey, Step
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.payload import is_of_first_format
@@ -67,6 +68,30 @@ class Words:
         if self.number is None:
             return turn_id.startswith(f"{self.session_id}.")
         return turn_id == f"{self.session_id}.{self.number}"
+
+
+def refuse_redacted(transaction: Transaction, turn_ids: Iterable[str]) -> None:
+    """
+    Refuse what is drawn from turns that are unreadable, or wait to be.
+
+    Whoever made them unreadable did not find it. A name that is of no turn of the subject
+    is left alone.
+
+    Raises:
+        WordsRedactedError: If one of the turns is.
+    """
+    by_session: dict[str, set[int]] = {}
+    for session_id, number in filter(None, map(named_turn, turn_ids)):
+        by_session.setdefault(session_id, set()).add(number)
+    for session_id, numbers in by_session.items():
+        try:
+            session = transaction.session(session_id)
+        except UnknownSessionError:
+            continue
+        for number in numbers:
+            waits = transaction.state.defers_words(session_id, number)
+            if waits or session.unreadable(number):
+                raise WordsRedactedError(session_id)
 
 
 def said_again(

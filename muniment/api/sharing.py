@@ -73,7 +73,7 @@ class SharingStore(ContestableStore):
         Raises:
             UnknownProposalError: If there is none.
             OwnProposalError: If it is the actor's own.
-            ProposalStateError: If it is no longer open.
+            ProposalStateError: If it is no longer open, or was redacted with its fact.
             VersionConflictError: If the fact to be shared says something else by now.
         """
         proposals, origin = Proposals(self._ledger), inputs.origin(by)
@@ -169,16 +169,32 @@ class SharingStore(ContestableStore):
         return fact
 
     def _with_content(self, proposal: Proposal) -> Proposal:
-        """Return *proposal* with what is to be shared, while that can be read."""
+        """Return *proposal* with what is to be said, while that can be read, and used."""
         if proposal.verb in REVISIONS:
-            said = proposal.asked.get("content")
-            return replace(proposal, content=None if said is None else str(said))
+            return self._contested_shown(proposal)
         if proposal.verb != SHARE:
             return proposal
         try:
             return replace(proposal, content=self._source(proposal).content)
         except (NotFound, VersionConflictError):
             return proposal
+
+    def _contested_shown(self, proposal: Proposal) -> Proposal:
+        asked = proposal.asked
+        if "fact_id" not in asked:
+            # Its key is destroyed.
+            return proposal
+        try:
+            self.get(str(asked["fact_id"]))
+        except NotFound:
+            named = {name: asked[name] for name in _NAMING if name in asked}
+            return replace(proposal, asked=named)
+        said = asked.get("content")
+        return replace(proposal, content=None if said is None else str(said))
+
+
+_NAMING = ("fact_id", "expected_version")
+"""What a contested change asks for that says nothing of what the fact is to say."""
 
 
 def _is_due(proposal: Proposal) -> bool:

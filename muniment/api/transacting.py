@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, assert_never
 
 import msgspec
 
 from muniment.api import showing
 from muniment.api.answers import Fact, Receipt
+from muniment.api.redacting import refuse_redacted
 from muniment.domain import subject as subjects
 from muniment.domain.access_events import FactShared
 from muniment.domain.commands import (
@@ -55,9 +57,16 @@ class Transactor:
     def remember(
         self, scope: Scope, commands: Sequence[RememberFact], origin: Origin, *, action: str
     ) -> tuple[Committed, tuple[Fact, ...]]:
-        """Remember each of *commands*, or keep that it was said again."""
+        """
+        Remember each of *commands*, or keep that it was said again.
+
+        Raises:
+            WordsRedactedError: If turns it is drawn from are redacted, or wait to be.
+        """
+        turns = [e.content.evidence.source_turns for e in commands]
 
         def work(transaction: Transaction) -> None:
+            refuse_redacted(transaction, {*chain(*turns), *origin.source_turns})
             tags = [transaction.tag_of(each.content.text, each.traits) for each in commands]
             said = self._said_already(transaction, tags)
             names = new_fact_ids(transaction.recorded_at)
@@ -115,11 +124,18 @@ class Transactor:
     def change(
         self, fact_id: str, command: FactCommand, origin: Origin, *, action: str
     ) -> Committed:
-        """Carry out *command* on one fact."""
+        """
+        Carry out *command* on one fact.
+
+        Raises:
+            WordsRedactedError: If it is drawn from turns that are redacted, or wait to be.
+        """
 
         def work(transaction: Transaction) -> None:
             fact = transaction.fact(fact_id)
             recorded_at = transaction.recorded_at
+            if isinstance(command, ReviseFact):
+                refuse_redacted(transaction, _newly_drawn_from(fact, command))
             asked = _still_entrusted(transaction, fact_id, fact, command)
             transaction.add(fact_id, decide(asked, fact_id, fact, recorded_at=recorded_at))
 
@@ -254,6 +270,15 @@ def _asserted(transaction: Transaction, command: RememberFact, fact_id: str) -> 
     (event,) = decide(command, fact_id, _NEW, recorded_at=recorded_at)
     transaction.add_new(fact_id, event)
     return fact_id
+
+
+def _newly_drawn_from(fact: FactState, command: ReviseFact) -> set[str]:
+    """Return the turns that *command* draws something from, not those it only keeps."""
+    turns = set(command.source_turns)
+    if command.changes.text is not None:
+        return turns
+    said = (fact.said(each.version).content for each in fact.beliefs)
+    return turns.difference(*(e.evidence.source_turns for e in said if e is not None))
 
 
 def _still_entrusted(

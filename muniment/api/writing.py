@@ -70,6 +70,7 @@ class WritingStore(IndexedStore):
 
         Raises:
             InvalidInput: If a field is not as documented.
+            WordsRedactedError: If turns it is drawn from are redacted, or wait to be.
             SubjectFrozenError: If writes to the subject are refused for now.
             IdempotencyConflictError: If the key was used for another request.
         """
@@ -104,6 +105,7 @@ class WritingStore(IndexedStore):
 
         Raises:
             InvalidInput: If a field of an item is not as documented, or not one of them.
+            WordsRedactedError: If turns it is drawn from are redacted, or wait to be.
             SubjectFrozenError: If writes to the subject are refused for now.
             IdempotencyConflictError: If the key was used for another request.
         """
@@ -136,6 +138,7 @@ class WritingStore(IndexedStore):
             UnknownFactError: If it was never recorded.
             FactNotCurrentError: If nothing is left of it to change.
             VersionConflictError: If it changed after *expected_version*.
+            WordsRedactedError: If turns it is drawn from are redacted, or wait to be.
             SubjectFrozenError: If writes to the subject are refused for now.
         """
         return self._revise(fact_id, RevisionCause.CHANGED, fields, action="update")
@@ -160,6 +163,7 @@ class WritingStore(IndexedStore):
             UnknownFactError: If it was never recorded.
             FactNotCurrentError: If nothing is left of it to correct.
             VersionConflictError: If it changed after *expected_version*.
+            WordsRedactedError: If turns it is drawn from are redacted, or wait to be.
             SubjectFrozenError: If writes to the subject are refused for now.
         """
         return self._revise(fact_id, RevisionCause.CORRECTED, fields, action="correct")

@@ -76,7 +76,11 @@ class SubjectState:
 
     def withholds(self, session_id: str, number: int | None) -> bool:
         """Whether a turn, or all of a session, is stored and not used, likewise."""
-        return self.is_unused or any(
+        return self.is_unused or self.defers_words(session_id, number)
+
+    def defers_words(self, session_id: str, number: int | None) -> bool:
+        """Whether the redaction of a turn, or of all of a session, was put off."""
+        return any(
             each.session_id == session_id and each.number in (None, number)
             for each in self.deferred_words
         )

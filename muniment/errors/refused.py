@@ -129,13 +129,13 @@ class SessionRedactedError(Conflict):
 
 
 class WordsRedactedError(Conflict):
-    """What was summarised was made unreadable meanwhile, and the summary was not kept."""
+    """What a fact or a summary is drawn from is unreadable, or is to be; it is not kept."""
 
     def __init__(self, session_id: str) -> None:
         self.session_id = session_id
         super().__init__(
-            f"turns of session {shown(session_id)} were redacted while they were "
-            "summarised; summarise what is left"
+            f"turns of session {shown(session_id)} are redacted, or wait to be; keep only "
+            "what is drawn from others"
         )
 
 

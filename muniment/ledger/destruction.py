@@ -9,7 +9,7 @@ backup is purged before it opens.
 
 import json
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -96,8 +96,14 @@ class Destructions:
         with self._writing() as connection:
             connection.execute(sa.delete(_table).where(self._is(destruction)))
 
-    def destroy_keys(self, destruction: Destruction) -> None:
-        """Destroy the keys, for every process from then on, and count them."""
+    def destroy_keys(self, destruction: Destruction, *, also: Collection[int] = ()) -> None:
+        """
+        Destroy the keys, for every process from then on, and count them.
+
+        Args:
+            destruction: Which.
+            also: Further keys of its subject, of streams that say what this one does.
+        """
         with self._writing() as connection:
             if not destruction.stream:
                 _destroy_subject(connection, self._ledger, destruction.subject_ref)
@@ -105,10 +111,13 @@ class Destructions:
                 int(connection.execute(sa.delete(table).where(ours)).rowcount)
                 for table, ours in self._keys(destruction)
             )
+            whose = self._ledger, destruction.subject_ref
+            further = [(key_id,) for key_id in also]
+            _delete(connection, tables.stream_key, whose, ("key_id",), further)
             connection.execute(
                 sa.update(tables.vault).values(epoch=tables.vault.c.epoch + 1)
             )
-            self._count(connection, destruction, "vault", gone)
+            self._count(connection, destruction, "vault", gone + len(further))
             self._move(connection, destruction, Step.KEYS)
         self.on_destroyed()
 

@@ -1,19 +1,27 @@
 """Several write what a team remembers: nothing is lost, and who leads it decides."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from muniment import MemoryStore, Principal, Scope, Settings
-from muniment.errors import ChangeContestedError, VersionConflictError
+from muniment import ErasureStatus, MemoryStore, Principal, Scope, Settings
+from muniment.api.proposals import Proposals
+from muniment.errors import (
+    ChangeContestedError,
+    FactRedactedError,
+    ProposalStateError,
+    VersionConflictError,
+)
 from tests.access.matrix import IDENTITIES
 
 
 SUBJECT, LEAD = IDENTITIES["subject"], IDENTITIES["lead"]
 OTHER_LEAD = Principal(id="u-5", memberships=("lead_of:eng",))
 TEAM = Scope.team("eng")
+CANARY = "TEAMSECRET3 周三部署"
 
 
 @pytest.fixture
@@ -117,3 +125,106 @@ def test_who_has_the_store_itself_gets_an_error_that_leaves_nothing(
     assert store.get_all(scope=TEAM).items == (head,)
     assert store._ledger.present().head.position == head.position
     assert store.list_proposals(user_id="u-1") == ()
+
+
+def contested(store: MemoryStore, fact_id: str) -> str:
+    """Say something else of a fact, and too late what must not be found again."""
+    store.acting_as(LEAD).update(fact_id, content="deploys on Monday", expected_version=1)
+    with pytest.raises(ChangeContestedError) as caught:
+        store.acting_as(OTHER_LEAD).update(
+            fact_id, content=CANARY, metadata={"why": CANARY}, expected_version=1
+        )
+    return caught.value.proposal_id
+
+
+def shown(store: MemoryStore) -> tuple[str, str | None, bool]:
+    """Return of the one contested change its state and content, and if it says it still."""
+    (found,) = [e for e in store.list_proposals(scope=TEAM) if e.verb == "update"]
+    return str(found.state), found.content, CANARY in repr(found)
+
+
+def test_a_contested_change_goes_with_the_fact_that_is_redacted(
+    store: MemoryStore, tmp_path: Path
+) -> None:
+    lead = store.acting_as(LEAD)
+    fact, other = (lead.remember(each, scope=TEAM) for each in ("on Friday", "b"))
+    proposal_id = contested(store, fact.fact_id)
+    kept = contested(store, other.fact_id)
+    settings = store.settings
+    place = tmp_path / "store"
+    store.close()
+    shutil.copy(place / "ledger.db", tmp_path / "before.db")
+
+    with MemoryStore.open(settings) as later:
+        later.forget(fact.fact_id, mode="redact", reason="asked for")
+        gone, stays = sorted(
+            later.list_proposals(scope=TEAM), key=lambda each: each.proposal_id == kept
+        )
+        for answer in (later.acting_as(LEAD).approve, later.acting_as(LEAD).reject):
+            with pytest.raises(ProposalStateError, match="is redacted, not open"):
+                answer(proposal_id)
+        assert [str(each.state) for each in (gone, stays)] == ["redacted", "open"]
+        assert (gone.content, dict(gone.asked), gone.reason) == (None, {}, None)
+        assert gone.proposed_by == OTHER_LEAD.id
+        assert stays.content == CANARY
+        assert later.verify()
+    for left in place.glob("ledger.db*"):
+        left.unlink()
+    shutil.copy(tmp_path / "before.db", place / "ledger.db")
+    with MemoryStore.open(settings) as restored:
+        gone, stays = sorted(
+            restored.list_proposals(scope=TEAM), key=lambda each: each.proposal_id == kept
+        )
+        assert (str(gone.state), gone.content, stays.content) == ("redacted", None, CANARY)
+
+
+def test_a_contested_change_waits_with_its_fact_for_the_release_of_a_hold(
+    store: MemoryStore,
+) -> None:
+    fact = store.acting_as(LEAD).remember("on Friday", scope=TEAM)
+    contested(store, fact.fact_id)
+    store.place_hold(scope=TEAM, matter="case 9", hold_id="h-9", fact_id=fact.fact_id)
+    before = shown(store)
+    store.forget(fact.fact_id, mode="redact")
+    waiting = shown(store)
+    store.release_hold("h-9", scope=TEAM)
+
+    assert before == ("open", CANARY, True)
+    assert waiting == ("open", None, False)
+    assert shown(store) == ("redacted", None, False)
+
+
+def test_a_contested_change_of_a_copy_goes_with_the_person_who_is_erased(
+    store: MemoryStore,
+) -> None:
+    subject, lead = store.acting_as(SUBJECT), store.acting_as(LEAD)
+    fact = subject.remember("on Friday", user_id=SUBJECT.id)
+    lead.approve(subject.propose_share(fact.fact_id, to=TEAM).proposal_id)
+    (copy,) = store.get_all(scope=TEAM)
+    contested(store, copy.fact_id)
+    before = shown(store)
+
+    certificate = store.erase(user_id=SUBJECT.id, reason="asked for")
+
+    assert before == ("open", CANARY, True)
+    assert certificate.status is ErasureStatus.DONE
+    assert shown(store) == ("redacted", None, False)
+
+
+def test_what_is_redacted_while_a_late_change_is_kept_takes_none(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lead, other = store.acting_as(LEAD), store.acting_as(OTHER_LEAD)
+    fact = lead.remember("on Friday", scope=TEAM)
+    lead.update(fact.fact_id, content="on Monday", expected_version=1)
+    make = Proposals.make
+
+    def late(*given: Any, **named: Any) -> Any:  # noqa: ANN401 - as they were given
+        store.forget(fact.fact_id, mode="redact")
+        return make(*given, **named)
+
+    monkeypatch.setattr(Proposals, "make", late)
+    with pytest.raises(FactRedactedError):
+        other.update(fact.fact_id, content=CANARY, expected_version=1)
+
+    assert store.list_proposals(scope=TEAM) == ()

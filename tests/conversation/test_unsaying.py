@@ -232,8 +232,8 @@ def test_a_hold_on_a_fact_drawn_from_what_waits_keeps_it_waiting(backend: Backen
     with backend.open() as store:
         secret = talked(store)[1].turn_id
         first = store.place_hold(user_id="ann", matter="case 7").hold_id or ""
-        assert store.redact_turn(secret).deferred
         drawn = store.remember("pays by card", user_id="ann", source_turns=[secret])
+        assert store.redact_turn(secret).deferred
         second = store.place_hold(user_id="ann", matter="case 8", fact_id=drawn.fact_id)
 
         store.release_hold(first, user_id="ann")
@@ -248,6 +248,33 @@ def test_a_hold_on_a_fact_drawn_from_what_waits_keeps_it_waiting(backend: Backen
         assert store.get_turn(secret).token == REDACTED
         assert store.verify()
     assert traces(backend, CANARY) == []
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_nothing_is_drawn_from_redacted_words_later(
+    backend: Backend, *, waits: bool
+) -> None:
+    with backend.open(embedder="none") as store:
+        first, secret, *_ = (each.turn_id for each in talked(store))
+        whole = talked(store, count=1)[0]
+        fact = store.remember("Ann pays", user_id="ann", source_turns=[first])
+        if waits:
+            store.place_hold(user_id="ann", matter="case", hold_id="h-1")
+        store.redact_turn(secret)
+        store.redact_session(whole.session_id)
+        for turn in (secret, whole.turn_id):
+            with pytest.raises(WordsRedactedError):
+                store.remember(CANARY, user_id="ann", source_turns=[first, turn])
+            items = [{"content": CANARY, "source_turns": [turn]}]
+            with pytest.raises(WordsRedactedError):
+                store.remember_many(items, user_id="ann")
+            for verb in (store.update, store.correct):
+                with pytest.raises(WordsRedactedError):
+                    verb(fact.fact_id, content=CANARY, source_turns=[turn])
+        assert [each.content for each in store.get_all(user_id="ann")] == ["Ann pays"]
+        # Neither the turns of others nor names of no turns are looked into.
+        store.remember("b", user_id="bob", source_turns=[secret, "mail 7", "none.1"])
+        store.update(fact.fact_id, content="Ann paid", source_turns=[first])
 
 
 def test_what_cannot_be_redacted_is_refused(backend: Backend) -> None:
