@@ -11,6 +11,7 @@ errors are those of `muniment.errors`. As of a store for a principal, reading ve
 
 import functools
 import inspect
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import timedelta
@@ -19,7 +20,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 from urllib.parse import quote
 
-import httpx
 import msgspec
 
 from muniment import MemoryStore, errors
@@ -33,14 +33,25 @@ from muniment.api.replaying import Badcase
 from muniment.api.shapes import shaped
 from muniment.api.signatures import Verbs
 from muniment.api.wire import revived
+from muniment.domain.acts import VERBS, Act
 from muniment.domain.scope import Scope
 from muniment.errors import (
+    ConfigurationError,
     InvalidValueError,
     MunimentError,
     ServiceUnavailableError,
     UnknownFieldError,
 )
+from muniment.errors.wording import shown
 
+
+try:
+    import httpx
+except ModuleNotFoundError as error:
+    raise ConfigurationError(
+        f"the client needs {error.name}",
+        'install it with: pip install "muniment[client]"',
+    ) from error
 
 if TYPE_CHECKING:
     from muniment.api.exporting import Export
@@ -49,6 +60,14 @@ TIMEOUT_SECONDS: Final = 60.0
 
 _BY_VERB: Final[Mapping[str, Operation]] = {each.verb: each for each in OPERATIONS}
 _PROPERTIES: Final = frozenset({"public_key", "origin"})
+_KEY: Final = re.compile(r"[!-~]+")
+_NOT_SENT: Final = (
+    httpx.ConnectError,
+    httpx.ConnectTimeout,
+    httpx.PoolTimeout,
+    httpx.UnsupportedProtocol,
+)
+"""What goes wrong before anything of a request has left."""
 _INQUIRY: Final = ("reason", "matter", "break_glass")
 
 
@@ -77,11 +96,15 @@ class Client(Verbs):
         url: Of the service, without ``/v1``.
         api_key: Or a token of the provider that the service trusts.
         transport: How requests travel; for tests, and for proxies.
+
+    Raises:
+        ConfigurationError: If one of the first two can be none.
     """
 
     def __init__(
         self, url: str, *, api_key: str, transport: httpx.BaseTransport | None = None
     ) -> None:
+        _check(url, api_key)
         self._http = httpx.Client(
             base_url=url.rstrip("/") + "/v1",
             headers={"Authorization": f"Bearer {api_key}"},
@@ -168,7 +191,9 @@ class Client(Verbs):
         try:
             return revived(operation.answer, response.json())
         except ValueError as error:
-            raise ServiceUnavailableError(str(response.url.host), str(error)) from error
+            raise ServiceUnavailableError(
+                str(response.url.host), str(error), may_be_written=_may_write(operation)
+            ) from error
 
     def _sent(
         self, operation: Operation, /, *args: object, **given_: object
@@ -192,17 +217,46 @@ class Client(Verbs):
             params=_query(sent) if operation.method == "GET" else None,
             json=sent if operation.method == "POST" and known else None,
         )
-        return self._response(request)
+        return self._response(request, may_write=_may_write(operation))
 
-    def _response(self, request: httpx.Request) -> httpx.Response:
+    def _response(self, request: httpx.Request, *, may_write: bool) -> httpx.Response:
         try:
             response = self._http.send(request)
             if response.is_success:
                 return response
             body = response.json()
         except (httpx.TransportError, ValueError) as error:
-            raise ServiceUnavailableError(str(request.url.host), str(error)) from error
+            raise ServiceUnavailableError(
+                str(request.url.host),
+                str(error),
+                may_be_written=may_write and not isinstance(error, _NOT_SENT),
+            ) from error
         raise _error(body)
+
+
+def _may_write(operation: Operation) -> bool:
+    """Whether what it asks for may change something, were it heard."""
+    if operation.method == "GET" or operation.verb.startswith("plan_"):
+        return False
+    return not operation.reads or VERBS[operation.verb].act is Act.OPERATE
+
+
+def _check(url: object, api_key: object) -> None:
+    """Refuse what can be no place of a service, and no key; a key is not shown."""
+    try:
+        place = httpx.URL(url) if isinstance(url, str) else None
+    except httpx.InvalidURL:
+        place = None
+    if place is None or place.scheme not in ("http", "https") or not place.host:
+        raise ConfigurationError(
+            f"a service is at no such URL: {shown(url)}",
+            "give one such as https://memory.example, without /v1",
+        )
+    if not isinstance(api_key, str) or not _KEY.fullmatch(api_key):
+        raise ConfigurationError(
+            "api_key must be visible ASCII characters without blanks",
+            "give the key as keys issue showed it, or a token of the provider",
+        )
 
 
 def _named(

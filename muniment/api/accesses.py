@@ -4,7 +4,6 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import groupby
 from typing import Any
 
 import msgspec
@@ -99,6 +98,7 @@ class EmergencyAccess:
     Attributes:
         glass_id: Names it, for the review.
         access_id: What was recorded of the look itself.
+        scope: Whose memory; ``None`` once it is erased, or where there was none.
     """
 
     glass_id: str
@@ -140,6 +140,9 @@ class AccessRecords:
         """
         vault = self.ledger.vault
         subject = None if look.scope is None else vault.find(look.scope)
+        if look.breaks_glass:
+            # After the subject was found: what was erased before it is erased by now.
+            self._refuse_if_lost(look)
         shown = tuple(dict.fromkeys(_shown(answer)))
 
         def work(transaction: Transaction) -> None:
@@ -198,23 +201,7 @@ class AccessRecords:
 
     def emergencies(self) -> tuple[EmergencyAccess, ...]:
         """Return the emergency accesses that no officer has reviewed, the latest last."""
-        stamped = self.ledger.recorder.read_prefix(
-            GLASS, before=None, subject_ref=None, limit=_GLASS_MAX
-        )
-        found = []
-        for stream, same in groupby(stamped, key=lambda each: each.sealed.originator_id):
-            last = list(same)[-1]
-            event, actor, scope = self._opened(last)
-            if isinstance(event.event, GlassBroken):
-                found.append(
-                    EmergencyAccess(
-                        glass_id=str(stream).removeprefix(GLASS),
-                        access_id=event.event.access_id,
-                        actor=actor,
-                        scope=scope,
-                        recorded_at=moment(event.recorded_at),
-                    )
-                )
+        found = (each for each, _ in self._waiting())
         return tuple(sorted(found, key=lambda each: each.access_id))
 
     def review(self, glass_id: str, origin: Origin) -> Committed:
@@ -229,16 +216,22 @@ class AccessRecords:
         stamped = self.ledger.recorder.read_stream(stream)
         if not stamped:
             raise UnknownGlassError(glass_id)
-        _, actor, scope = self._opened(stamped[-1])
-        if scope is None and stamped[-1].sealed.subject_ref:
-            raise UnknownGlassError(glass_id)
+        recorded, actor, scope = self._opened(stamped[-1])
         if actor is not None and actor == origin.actor:
             raise AccessDeniedError(actor, "review_broken_glass", "its own access")
+        is_lost = scope is None and bool(stamped[-1].sealed.subject_ref)
 
         def work(transaction: Transaction) -> None:
-            if not isinstance(transaction.stream(stream)[-1], GlassBroken):
+            if is_lost:
+                # Nothing can be sealed for who was erased: the ledger itself says it.
+                written = _once_erased(stream)
+                last = (recorded.event, *transaction.stream(written))[-1]
+            else:
+                written = stream
+                last = transaction.stream(stream)[-1]
+            if not isinstance(last, GlassBroken):
                 raise UnknownGlassError(glass_id)
-            transaction.add_to(stream, [GlassReviewed(note=origin.reason)])
+            transaction.add_to(written, [GlassReviewed(note=origin.reason)])
 
         return self.ledger.transact(
             Request(
@@ -252,6 +245,30 @@ class AccessRecords:
                 outlasts=True,
             )
         )
+
+    def _refuse_if_lost(self, look: Look) -> None:
+        """Refuse while one of theirs waits whose person was erased: it may be this one."""
+        for each, is_lost in self._waiting():
+            if is_lost and each.actor == look.principal.id:
+                raise GlassAlreadyBrokenError(look.principal.id, "somebody erased since")
+
+    def _waiting(self) -> Iterator[tuple[EmergencyAccess, bool]]:
+        """Yield what no officer has reviewed, and whether the person was erased since."""
+        stamped = self.ledger.recorder.read_prefix(
+            GLASS, before=None, subject_ref=None, limit=_GLASS_MAX
+        )
+        last = {str(each.sealed.originator_id): each for each in stamped}
+        for stream, each in last.items():
+            event, actor, scope = self._opened(each)
+            if isinstance(event.event, GlassBroken) and _once_erased(stream) not in last:
+                waiting = EmergencyAccess(
+                    glass_id=stream.removeprefix(GLASS),
+                    access_id=event.event.access_id,
+                    actor=actor,
+                    scope=scope,
+                    recorded_at=moment(event.recorded_at),
+                )
+                yield waiting, scope is None and bool(each.sealed.subject_ref)
 
     def _break(self, transaction: Transaction, look: Look, access_id: str) -> None:
         key = sealing.derived(self.ledger.vault.ledger_key, "glass")
@@ -310,6 +327,11 @@ class AccessRecords:
 
 _GLASS_MAX = 10_000
 _QUERY_TEXT_MAX = 4_096
+
+
+def _once_erased(stream: str) -> str:
+    """Return where the review of an emergency stands whose person was erased before it."""
+    return f"{stream}-erased"
 
 
 def plain(value: object) -> Json:

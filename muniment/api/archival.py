@@ -228,7 +228,10 @@ class ArchivalStore(CustodialStore):
 
         Raises:
             InvalidValueError: If it is no whole export.
-            LedgerNotEmptyError: If the subject has a memory here already.
+            LedgerNotEmptyError: If the subject has a memory here already, other than what
+                an earlier import of the same memory brought.
+            SubjectFrozenError: If it was frozen here.
+            ErasedImportError: If it was imported here before, and erased since.
         """
         from muniment.api.importing import Importer, read_document  # noqa: PLC0415 - as below
 

@@ -11,6 +11,7 @@ from muniment.api.certificates import ErasureCertificate, ErasurePlan
 from muniment.api.fields import By, Who
 from muniment.api.forgetting import Forgetter
 from muniment.api.retaining import Retainer, Retirement
+from muniment.api.rules import checked
 from muniment.api.transacting import receipt
 from muniment.api.verbs import verb, write_verb
 from muniment.api.verifying import projections_astray
@@ -313,7 +314,7 @@ class CustodialStore(WritingStore):
         """
         named = user_id is not None or scope is not None
         whose = inputs.scope_of(user_id, scope) if named else None
-        return tuple(Retainer(self._lookup, rules).due(whose))
+        return tuple(Retainer(self._lookup, checked(rules)).due(whose))
 
     @write_verb
     def retain(
@@ -335,7 +336,7 @@ class CustodialStore(WritingStore):
         """
         named = user_id is not None or scope is not None
         whose = inputs.scope_of(user_id, scope) if named else None
-        retainer = Retainer(self._lookup, rules)
+        retainer = Retainer(self._lookup, checked(rules))
         origin = inputs.origin({"trigger": "retention", **by})
         due: dict[Scope, list[Retirement]] = {}
         for each in retainer.due(whose):

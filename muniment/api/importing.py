@@ -1,6 +1,7 @@
 """A subject's memory from an export: the same facts, in the same order, as history says."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,39 +10,45 @@ from typing import Any
 import msgspec
 
 from muniment.api import inputs
+from muniment.api.arriving import Arriving, bad, check_counts, check_order
 from muniment.archive.portable import FORMAT, About, Document, Done, Stored, Version
 from muniment.domain.events import (
     Event,
     FactAsserted,
     FactEvent,
-    FactRestored,
-    FactRolledBack,
-    FactThinned,
     SubjectErased,
     SubjectEvent,
+    SubjectFrozen,
+    SubjectThawed,
 )
 from muniment.domain.scope import Scope
 from muniment.domain.session import (
-    SessionEnded,
-    SessionEvent,
-    SessionRedacted,
-    SessionStarted,
-    SummaryMade,
-    SummaryWithdrawn,
     TalkEvent,
-    TurnAdded,
-    TurnRedacted,
 )
 from muniment.errors import (
     Corruption,
+    ErasedImportError,
     InvalidValueError,
     LedgerNotEmptyError,
     MunimentError,
+    SubjectFrozenError,
 )
 from muniment.instants import to_instant
 from muniment.ledger import codec
 from muniment.ledger.ledger import Ledger
-from muniment.ledger.records import FACT, SESSION, SUMMARIES, TURNS, Origin
+from muniment.ledger.records import (
+    ACCESS,
+    FACT,
+    GLASS,
+    RECEIPTS,
+    SESSION,
+    SUBJECT,
+    SUMMARIES,
+    TURNS,
+    Origin,
+    StampedEvent,
+    TransactionRow,
+)
 from muniment.ledger.transaction import Request, Transaction
 
 
@@ -63,17 +70,6 @@ class Imported:
     known: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Event:
-    """An event on its way in; *stream* is empty for one of the subject itself."""
-
-    stream: str
-    version: int
-    tx_id: int
-    position: int
-    event: Event
-
-
 class Importer:
     """
     Imports exports.
@@ -89,23 +85,27 @@ class Importer:
 
     def run(self, document: Document) -> Imported:
         """Record what *document* holds; every part of it once, however often it is run."""
-        _check_counts(document)
+        check_counts(document)
         scope = Scope.parse(document.scope)
         events = self._events(document)
         self._refuse_others(document, scope, events)
         by_tx = {each.tx_id: each for each in document.transactions}
         recorded = known = 0
+        frozen = False
         for tx_id in sorted({each.tx_id for each in events}):
             mine = [each for each in events if each.tx_id == tx_id]
-            if self._import(document, scope, by_tx[tx_id], mine):
+            done = by_tx[tx_id]
+            # A freeze that is part of what is imported does not stop the rest of it.
+            if self._import(document, scope, done, mine, passes_freeze=frozen):
                 recorded += len(mine)
             else:
                 known += len(mine)
+            frozen = _frozen_after(mine, before=frozen)
         return Imported(
             scope=scope, facts=len(document.facts), events=recorded, known=known
         )
 
-    def _events(self, document: Document) -> list[_Event]:
+    def _events(self, document: Document) -> list[Arriving]:
         """Return every event in the order it was recorded in."""
         streams: list[tuple[str, Sequence[Version | About]]] = [("", document.about)]
         streams += [
@@ -114,12 +114,12 @@ class Importer:
         ]
         for each in document.conversations:
             if not _SESSION_ID.fullmatch(each.session_id):
-                raise _bad(each.session_id, "the id of a session")
+                raise bad(each.session_id, "the id of a session")
             streams.append((SESSION + each.session_id, each.session))
             streams.append((TURNS + each.session_id, each.turns))
             streams.append((SUMMARIES + each.session_id, each.summaries))
         found = [
-            _Event(
+            Arriving(
                 stream=stream,
                 version=each.version,
                 tx_id=each.tx_id,
@@ -130,7 +130,7 @@ class Importer:
             for each in events
         ]
         found.sort(key=lambda each: each.position)
-        _check_order(found)
+        check_order(found)
         return found
 
     def _decoded(self, stored: Stored, place: str) -> Event:
@@ -138,7 +138,7 @@ class Importer:
         if stored.content is not None:
             content = codec.canonical(stored.content)
             if len(content) > 3 * self._content_limit:
-                raise _bad(place, f"content of at most {self._content_limit:,} bytes")
+                raise bad(place, f"content of at most {self._content_limit:,} bytes")
         try:
             event = codec.decode(stored.topic, header, content or None, place=place)
         except Corruption:
@@ -150,39 +150,79 @@ class Importer:
             TypeError,
             ValueError,
         ) as e:
-            raise _bad(place, "events as an export writes them") from e
+            raise bad(place, "events as an export writes them") from e
         if isinstance(event, SubjectErased):
-            raise _bad(place, "no erasure, which leaves nothing to import")
+            raise bad(place, "no erasure, which leaves nothing to import")
         return event
 
     def _refuse_others(
-        self, document: Document, scope: Scope, events: Sequence[_Event]
+        self, document: Document, scope: Scope, events: Sequence[Arriving]
     ) -> None:
-        """Refuse to mix what is imported with what is there, or to touch another's fact."""
-        tags = {each.tx_id for each in events}
-        first = self._key(document, min(tags)) if tags else ""
-        with self._ledger.recorder.appending() as append:
-            begun = bool(tags) and bool(
-                append.find_request(self._ledger.idempotency_tag(first))
-            )
-        if begun:
-            return
+        """
+        Refuse to mix what is imported with what is there, or to touch another's fact.
+
+        What an earlier import of the same memory brought may be there, as long as it is
+        just that: then the rest of it can follow, as if it had come in one go.
+        """
+        known = self._known(document, events)
         subject = self._ledger.vault.find(scope)
-        if subject is not None:
-            held = len(self._ledger.recorder.read_subject(subject.ref))
-            if held:
-                raise LedgerNotEmptyError(str(scope), held)
+        for row in known.values():
+            if self._ledger.vault.subject(row.subject_ref) is None:
+                raise ErasedImportError(str(scope))
+        if _are_all(known, events):
+            return
+        ours = {e.tx_id for e in known.values() if subject and e.subject_ref == subject.ref}
+        there = list(self._ledger.recorder.read_subject(subject.ref)) if subject else []
+        written = [each for each in there if _is_written(each)]
+        others = [each for each in written if each.tx_id not in ours]
+        if subject is not None and others:
+            frozen = any(each.sealed.topic.startswith(_FROZEN) for each in others)
+            if frozen and self._ledger.subject_state(subject).frozen:
+                raise SubjectFrozenError(str(scope))
+            raise LedgerNotEmptyError(str(scope), len(written))
         for stream in dict.fromkeys(each.stream for each in events if each.stream):
-            held = len(self._ledger.recorder.read_stream(stream))
-            if held:
-                raise LedgerNotEmptyError(stream, held)
+            found = self._ledger.recorder.read_stream(stream)
+            if any(each.tx_id not in ours for each in found):
+                raise LedgerNotEmptyError(stream, len(found))
+        if subject is not None and known:
+            # What was made unreadable there since is readable here, and would stay so.
+            own = SUBJECT + subject.ref
+            said = [(e.stream or own, e.event) for e in events if e.tx_id in known]
+            imported = [each for each in there if each.tx_id in ours]
+            opened = self._ledger.mapper.opened(imported, subject)
+            # All that is known comes first, or the order of history would be another.
+            is_begun = max(known) < min({e.tx_id for e in events} - known.keys(), default=0)
+            if not is_begun or said != [(each.stream, each.event) for each in opened]:
+                raise LedgerNotEmptyError(str(scope), len(written))
+
+    def _known(
+        self, document: Document, events: Sequence[Arriving]
+    ) -> dict[int, TransactionRow]:
+        """Return by its number there what an earlier import recorded, and where here."""
+        found: dict[int, TransactionRow] = {}
+        tx_ids = sorted({each.tx_id for each in events})
+        for begin in range(0, len(tx_ids), _AT_A_TIME):
+            with self._ledger.recorder.appending() as append:
+                for tx_id in tx_ids[begin : begin + _AT_A_TIME]:
+                    tag = self._ledger.idempotency_tag(self._key(document, tx_id))
+                    row = append.find_request(tag)
+                    if row is not None:
+                        found[tx_id] = row
+        return found
 
     def _import(
-        self, document: Document, scope: Scope, done: Done, events: Sequence[_Event]
+        self,
+        document: Document,
+        scope: Scope,
+        done: Done,
+        events: Sequence[Arriving],
+        *,
+        passes_freeze: bool,
     ) -> bool:
         """Record one transaction; return whether it was not there already."""
 
         def work(transaction: Transaction) -> None:
+            _refuse_moved(transaction, events)
             for each in events:
                 _add(transaction, each)
 
@@ -203,7 +243,7 @@ class Importer:
                 fact_id=None,
                 body={"imported": [document.origin, done.tx_id]},
                 work=work,
-                passes_freeze=True,
+                passes_freeze=passes_freeze,
             )
         )
         return not committed.repeated
@@ -230,66 +270,48 @@ def read_document(given: Document | Mapping[str, Any] | Path | str | bytes) -> D
             case _:
                 found = msgspec.convert(given, type=Document)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise _bad("the file", f"an export ({error})") from error
+        raise bad("the file", f"an export ({error})") from error
     if found.format != FORMAT:
         raise InvalidValueError("format", found.format, FORMAT)
     return found
 
 
-def _check_counts(document: Document) -> None:
-    if document.hidden:
-        raise InvalidValueError("hidden", document.hidden, "an export that hides nobody")
-    counts = document.counts
-    found = {
-        "facts": (counts.facts, len(document.facts)),
-        "versions": (counts.versions, sum(len(e.versions) for e in document.facts)),
-        "transactions": (counts.transactions, len(document.transactions)),
-        "about": (counts.about, len(document.about)),
-        "conversation": (counts.conversation, document.talk_count),
-    }
-    for name, (expected, there) in found.items():
-        if expected != there:
-            raise InvalidValueError(name, there, f"{expected:,}, as the export counts them")
+def _are_all(known: Mapping[int, TransactionRow], events: Sequence[Arriving]) -> bool:
+    """Whether an earlier import recorded all of *events*, so that nothing is left to do."""
+    counts = Counter(each.tx_id for each in events)
+    return known.keys() == counts.keys() and all(
+        row.last_position - row.first_position + 1 == counts[tx_id]
+        for tx_id, row in known.items()
+    )
 
 
-def _check_order(events: Sequence[_Event]) -> None:
-    """Refuse what no ledger can have recorded."""
-    versions: dict[str, int] = {}
-    ended: set[str] = set()
+def _is_written(event: StampedEvent) -> bool:
+    """Whether it changed the memory; that somebody read or copied it did not."""
+    sealed = event.sealed
+    is_reading = str(sealed.originator_id).startswith(_OF_READING)
+    return not is_reading and not sealed.topic.startswith(_TOPICS_OF_READING)
+
+
+def _frozen_after(events: Sequence[Arriving], *, before: bool) -> bool:
+    frozen = before
     for each in events:
-        place = each.stream or "the subject"
-        if each.version != versions.get(each.stream, 0) + 1:
-            raise _bad(place, f"version {versions.get(each.stream, 0) + 1} next")
-        versions[each.stream] = each.version
-        kind, _, name = each.stream.partition("-")
-        if not isinstance(each.event, _OF_STREAM[kind]):
-            raise _bad(place, "events of its own kind")
-        begins = isinstance(each.event, FactAsserted | SessionStarted)
-        if kind in (_FACT, _SESSION) and begins != (each.version == 1):
-            raise _bad(place, "begun first, and once")
-        if kind in (_TURNS, _SUMMARIES) and SESSION + name not in versions:
-            raise _bad(place, "in a session that has begun")
-        is_unsaid = isinstance(each.event, TurnRedacted | SessionRedacted)
-        if kind in (_TURNS, _SESSION) and name in ended and not is_unsaid:
-            raise _bad(place, "nothing said in a session that has ended")
-        if isinstance(each.event, SessionEnded):
-            ended.add(name)
-        returns = isinstance(each.event, FactRestored | FactRolledBack)
-        if returns and not 0 <= each.event.to_version < each.version:
-            raise _bad(place, "a return to a version it had")
-        if isinstance(each.event, FactThinned):
-            _check_runs(each.event.versions, each.version, place)
+        if isinstance(each.event, SubjectFrozen | SubjectThawed):
+            frozen = isinstance(each.event, SubjectFrozen)
+    return frozen
 
 
-def _check_runs(runs: Sequence[Sequence[Any]], version: int, place: str) -> None:
-    """Refuse what would thin versions that the fact had not then."""
-    for first, last in runs:
-        are_numbers = isinstance(first, int) and isinstance(last, int)
-        if not are_numbers or not 1 <= first <= last < version:
-            raise _bad(place, "versions it had that were thinned")
+def _refuse_moved(transaction: Transaction, events: Sequence[Arriving]) -> None:
+    """Refuse to add to a fact that was written meanwhile: versions would shift."""
+    first = {each.stream: each for each in reversed(events)}
+    for stream, each in first.items():
+        if not stream.startswith(FACT) or isinstance(each.event, FactAsserted):
+            continue
+        held = len(transaction.recorded_times(stream.removeprefix(FACT)))
+        if held != each.version - 1:
+            raise LedgerNotEmptyError(stream, held)
 
 
-def _add(transaction: Transaction, given: _Event) -> None:
+def _add(transaction: Transaction, given: Arriving) -> None:
     match given.event:
         case FactAsserted():
             transaction.add_new(given.stream.removeprefix(FACT), given.event)
@@ -302,17 +324,9 @@ def _add(transaction: Transaction, given: _Event) -> None:
             transaction.add_to_subject([event])
 
 
+_AT_A_TIME = 500
+"""How many are looked for while others wait for the lock."""
+_FROZEN = "subject.frozen."
+_OF_READING = (RECEIPTS, ACCESS, GLASS)
 _SESSION_ID = re.compile(r"[0-9a-z]{26}")
-_FACT, _SESSION, _TURNS, _SUMMARIES = "fact", "session", "turns", "summaries"
-_OF_STREAM: Mapping[str, Any] = {
-    "": SubjectEvent,
-    _FACT: FactEvent,
-    _SESSION: SessionEvent,
-    _TURNS: TurnAdded,
-    _SUMMARIES: SummaryMade | SummaryWithdrawn,
-}
-"""What the streams hold, by the beginning of their names."""
-
-
-def _bad(place: str, expected: str) -> InvalidValueError:
-    return InvalidValueError("the export", place, expected)
+_TOPICS_OF_READING = ("subject.disclosed.", "subject.request_answered.")

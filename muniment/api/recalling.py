@@ -81,12 +81,16 @@ class RecallStores:
     Vectors are sealed rows and go at once. The current facts are told by the event of the
     erasure itself, by whatever process holds their engine; until it has come that far,
     they are not verified.
+
+    Args:
+        keeps_up: Whether this process may be the one.
     """
 
     name = "recall"
 
-    def __init__(self, recall: Recall) -> None:
+    def __init__(self, recall: Recall, *, keeps_up: bool) -> None:
         self._recall = recall
+        self._keeps_up = keeps_up and recall.has_engine
 
     def purge(self, subject_ref: str) -> int:
         """Forget vectors and opened texts, and wait a while for the current facts."""
@@ -95,6 +99,9 @@ class RecallStores:
         recall.documents.clear()
         recall.vectors.forget(subject_ref)
         if recall.upkeep.is_in_use():
+            if self._keeps_up:
+                # Nobody may have searched in this process yet.
+                recall.upkeep.start()
             recall.upkeep.is_level(seconds=_ERASURE_SECONDS)
         return gone
 

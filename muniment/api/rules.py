@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +53,21 @@ def rule(fields: Mapping[str, Any]) -> RetentionRule:
         importance_below=share,
         thin_older_than_us=_microseconds(fields, "thin_older_than"),
     )
+
+
+def checked(rules: object) -> tuple[RetentionRule, ...]:
+    """
+    Return *rules*, each of which is one.
+
+    Raises:
+        InvalidValueError: If they are no sequence of rules.
+    """
+    if isinstance(rules, str) or not isinstance(rules, Sequence):
+        raise InvalidValueError("rules", rules, "a sequence of RetentionRule")
+    for each in rules:
+        if not isinstance(each, RetentionRule):
+            raise InvalidValueError("a rule", each, "a RetentionRule")
+    return tuple(rules)
 
 
 def rules_in(file: Path) -> tuple[RetentionRule, ...]:

@@ -54,7 +54,7 @@ class MemoryStore(RestorableStore):
         self._recall = opened.recall
         lookup = self._lookup
         self._conversation = opened.conversation
-        stores = opened.conversation, RecallStores(opened.recall)
+        stores = opened.conversation, RecallStores(opened.recall, keeps_up=settings.upkeep)
         lookup.derived = (*lookup.derived, *stores)
         lookup.vectors = (opened.recall.vectors,)
         lookup.last_use = (opened.conversation,)

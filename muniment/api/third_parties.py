@@ -21,6 +21,8 @@ _HAN = re.compile(r"[㐀-鿿豈-﫿]+")
 _HAN_ID_MIN, _HAN_ID_MAX = 2, 4
 _OUR_OWN = frozenset({"fact_id", "survivor", "shared_from"})
 """What the ledger made up itself names nobody."""
+_CALLERS = "metadata"
+"""Where the names of fields are the caller's, too."""
 
 
 class Names:
@@ -45,18 +47,28 @@ class Names:
             re.compile("|".join([*anywhere, *apart]), re.IGNORECASE) if self.count else None
         )
 
-    def hidden(self, value: Json) -> Json:
-        """Return *value* with a token for each of them."""
+    def hidden(self, value: Json, *, in_fields: bool = False) -> Json:
+        """
+        Return *value* with a token for each of them.
+
+        Args:
+            value: What may name them.
+            in_fields: Whether the names of fields may, too; else in metadata alone.
+        """
         if self._pattern is None:
             return value
         match value:
             case str():
                 return self._pattern.sub(self._token, value)
             case list():
-                return [self.hidden(each) for each in value]
+                return [self.hidden(each, in_fields=in_fields) for each in value]
             case dict():
                 return {
-                    str(self.hidden(key)): each if key in _OUR_OWN else self.hidden(each)
+                    str(self.hidden(key)) if in_fields else key: (
+                        each
+                        if key in _OUR_OWN
+                        else self.hidden(each, in_fields=in_fields or key == _CALLERS)
+                    )
                     for key, each in value.items()
                 }
             case _:

@@ -34,6 +34,9 @@ _CENTRAL = struct.Struct("<4s6H3I5H2I")
 _END = struct.Struct("<4s4H2IH")
 _VERSION, _FIRST_DAY = 20, 0x21
 _BYTES_MAX = 2**32 - 1
+_PACKED_AGAIN = (
+    "it was altered, or unpacked and packed again: use the zip as it was given out"
+)
 
 
 def contained(files: Mapping[str, bytes]) -> bytes:
@@ -68,7 +71,9 @@ def contents(raw: bytes) -> dict[str, bytes]:
     at = 0
     while raw[at : at + 4] == b"PK\x03\x04":
         try:
-            _, *_, crc, size, _, length, _ = _LOCAL.unpack_from(raw, at)
+            _, *how, crc, size, _, length, extra = _LOCAL.unpack_from(raw, at)
+            if (*how, extra) != (_VERSION, 0, 0, 0, _FIRST_DAY, 0):
+                raise AlteredError(CONTAINER, _PACKED_AGAIN)
             start = at + _LOCAL.size + length
             name = raw[at + _LOCAL.size : start].decode("ascii")
         except (struct.error, UnicodeDecodeError) as error:
@@ -81,5 +86,5 @@ def contents(raw: bytes) -> dict[str, bytes]:
         files[name] = content
         at = start + size
     if contained(files) != raw:
-        raise AlteredError(CONTAINER, "it was altered, or made by something else")
+        raise AlteredError(CONTAINER, _PACKED_AGAIN)
     return files

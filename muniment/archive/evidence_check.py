@@ -11,6 +11,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from muniment.archive.container import AlteredError, contents
+from muniment.archive.heads_check import heads_check
 from muniment.archive.rederiving import believed
 from muniment.archive.stamp_check import TIME_STAMP, stamp_check
 from muniment.archive.unzstd import NotZstdError, unzstd
@@ -18,7 +19,6 @@ from muniment.ledger.proof import (
     Envelope,
     RefusedError,
     TreeHead,
-    check_consistency,
     check_inclusion,
     leaf_hash,
     read_head,
@@ -36,6 +36,7 @@ _SIGNED = (MANIFEST, SIGNATURE)
 _STAMPED = "time stamp "
 """How the signature names the SHA-256 of a time stamp, on a line of its own."""
 _FORM, _HEADER_AT, _NONCE_BYTES = 2, 3, 12
+_KEY_BYTES = 32
 _OF_SUBJECT, _OF_LEDGER = 3, 4
 _TEXT_FIELDS = ("action", "subject_ref")
 _BYTES_FIELDS = ("idempotency_tag", "request_tag", "header")
@@ -115,7 +116,7 @@ class _Check:
         note = _text(SIGNATURE, self._files[SIGNATURE])
         try:
             manifest = json.loads(self._files[MANIFEST])
-            self._public_key = _raw_key(self._given_key or manifest["verifier_key"])
+            self._public_key = raw_key(self._given_key or manifest["verifier_key"])
             text = read_note(note, public_key=self._public_key)
         except RefusedError as error:
             raise AlteredError(SIGNATURE, str(error)) from error
@@ -323,27 +324,14 @@ class _Check:
     def _outside(self, head: TreeHead) -> None:
         """Compare with tree heads that were kept elsewhere."""
         paths = {line["size"]: line["consistency"] for line in self._lines(HEADS)}
-        matched = 0
-        for note in self._given_heads:
-            try:
-                other = read_head(note, public_key=self._public_key)
-                if other.size not in paths and other.size != head.size:
-                    continue
-                path = [base64.b64decode(each) for each in paths.get(other.size, ())]
-                check_consistency(other, head, path)
-            except RefusedError as error:
-                raise AlteredError(HEAD, f"it does not continue yours: {error}") from error
-            matched += 1
-        if matched:
-            self._report.proven.append(
-                f"The ledger continues {matched:,} tree heads that you kept: nothing up to "
-                "the last of them was altered since it was published."
+        try:
+            found = heads_check(
+                self._given_heads, head, public_key=self._public_key, paths=paths
             )
-        else:
-            self._report.stated.append(
-                "That the ledger was not written anew before the package was made: name a "
-                "tree head that was published earlier with --tree-head."
-            )
+        except RefusedError as error:
+            raise AlteredError(HEAD, f"it does not continue yours: {error}") from error
+        self._report.proven.extend(found.proven)
+        self._report.stated.extend(found.stated)
 
     def _withheld(self, count: int) -> None:
         reasons: dict[str, int] = {}
@@ -374,10 +362,19 @@ class _Check:
             yield json.loads(line)
 
 
-def _raw_key(named: str) -> bytes:
-    """Return the 32 bytes of a public key written as a verifier key or in base64."""
+def raw_key(named: str) -> bytes:
+    """
+    Return the 32 bytes of a public key written as a verifier key or in base64.
+
+    Raises:
+        ValueError: If it is neither.
+    """
     is_verifier_key = named.startswith("muniment/")
-    return base64.b64decode(named.split("+", 2)[2] if is_verifier_key else named)[-32:]
+    written = named.split("+", 2)[-1] if is_verifier_key else named
+    raw = base64.b64decode(written, validate=True)[-_KEY_BYTES:]
+    if len(raw) != _KEY_BYTES:
+        raise ValueError(f"a public key has {_KEY_BYTES} bytes, this one {len(raw)}")
+    return raw
 
 
 def _bytes(text: str) -> bytes:

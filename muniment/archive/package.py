@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from muniment.archive import (
     container,
     evidence_check,
+    heads_check,
     rederiving,
     stamp_check,
     unzstd,
@@ -35,6 +36,7 @@ _PARTS: Sequence[ModuleType] = (
     container,
     rederiving,
     stamp_check,
+    heads_check,
     evidence_check,
     verifier,
 )

@@ -9,6 +9,7 @@ you got both from elsewhere: what comes with a package cannot vouch for itself. 
 stamp of a third party, where there is one, is checked up to a certificate in root.pem by
 the package `rfc3161-client`, which nothing else needs. It says what is proven and what is
 not, and ends with 0; or it names the first file that is not what it was, and ends with 1.
+What cannot be read, or is no key, tree head or certificate, ends it with 2.
 """
 
 import argparse
@@ -18,11 +19,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from muniment.archive.container import AlteredError
-from muniment.archive.evidence_check import check
+from muniment.archive.evidence_check import check, raw_key
+from muniment.archive.heads_check import notes_in
+
+
+class UsageError(Exception):
+    """What the verifier was given beside the package is not what it asks for."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Check the package that is named, say what was found, and return 0, or 1."""
+    """Check the package that is named, say what was found, and return 0, 1 or 2."""
     parser = argparse.ArgumentParser(
         description="Check a package of evidence that Muniment made.",
         epilog="Needs Python and the package cryptography, and nothing else.",
@@ -36,9 +42,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--stamp-root", type=Path, action="append", default=[], help="PEM, of time stamps"
     )
     given = parser.parse_args(arguments)
-    heads = [note for each in given.tree_head for note in _notes(each.read_text("utf-8"))]
-    roots = [each.read_bytes() for each in given.stamp_root]
-    raw = given.package.read_bytes()
+    try:
+        raw = _read("the package", given.package)
+        heads = [note for each in given.tree_head for note in _heads(each)]
+        roots = [_root(each) for each in given.stamp_root]
+        _check_key(given.key)
+    except UsageError as error:
+        sys.stderr.write(f"{parser.prog}: {error}\n")
+        return 2
     try:
         report = check(raw, key=given.key, heads=heads, stamp_roots=roots)
     except AlteredError as error:
@@ -55,12 +66,44 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def _notes(text: str) -> list[str]:
-    """Return the signed notes in a file, one after the other."""
-    blocks = [each.strip("\n") for each in text.split("\n\n") if each.strip()]
-    return [
-        f"{one}\n\n{two}\n" for one, two in zip(blocks[::2], blocks[1::2], strict=False)
-    ]
+def _read(what: str, path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{what} cannot be read: {path}: {error.strerror}") from error
+
+
+def _heads(path: Path) -> list[str]:
+    try:
+        text = _read("a file of --tree-head", path).decode("utf-8-sig")
+        return notes_in(text.replace("\r\n", "\n"))
+    except UnicodeDecodeError as error:
+        raise UsageError(f"--tree-head {path}: it is no text") from error
+    except UsageError:
+        raise
+    except ValueError as error:
+        raise UsageError(f"--tree-head {path}: {error}") from error
+
+
+def _root(path: Path) -> bytes:
+    from cryptography import x509  # noqa: PLC0415 - slow to load, and seldom needed
+
+    raw = _read("a file of --stamp-root", path)
+    try:
+        x509.load_pem_x509_certificates(raw)
+    except ValueError as error:
+        raise UsageError(f"--stamp-root {path}: it holds no certificate in PEM") from error
+    return raw
+
+
+def _check_key(key: str | None) -> None:
+    try:
+        if key is not None:
+            raw_key(key)
+    except ValueError as error:
+        raise UsageError(
+            f"--key is malformed ({error}); name what `muniment public-key` prints"
+        ) from error
 
 
 if __name__ == "__main__":

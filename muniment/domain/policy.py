@@ -18,7 +18,8 @@ from muniment.errors import InvalidValueError
 THINNED: Final = "thinned"
 """The cause by which a plan names what is thinned; the others are of a `RetireCause`."""
 
-YEAR_US: Final = 365 * 86_400_000_000
+_DAY_US: Final = 86_400_000_000
+YEAR_US: Final = 365 * _DAY_US
 """What is younger than this is never thinned."""
 
 
@@ -65,7 +66,8 @@ class RetentionRule:
             raise InvalidValueError("importance_below", share, "above 0, at most 1")
         age = self.thin_older_than_us
         if age is not None and age < YEAR_US:
-            raise InvalidValueError("thin_older_than", age, "365 days or more")
+            days = f"{age / _DAY_US:,.6g} days"
+            raise InvalidValueError("thin_older_than", days, "365 days or more")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

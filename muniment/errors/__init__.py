@@ -49,6 +49,7 @@ Every error Muniment raises on purpose.
     - RollbackConflictError     others wrote on top of what would go
     - ArchiveAheadError         an older ledger was put back
     - LedgerNotEmptyError       only an empty one can be restored
+    - ErasedImportError         what was imported before, and erased since
   + Forbidden                   the caller may not do this
     - AccessDeniedError         not to a memory it can read
     - OutOfReachError           not even know what there is
@@ -181,6 +182,7 @@ from muniment.errors.missing import (
 from muniment.errors.refused import (
     ArchiveAheadError,
     ChangeContestedError,
+    ErasedImportError,
     ForgottenRequestError,
     HoldTakenError,
     IdempotencyConflictError,
@@ -212,6 +214,7 @@ __all__ = [
     "DamagedDatabaseError",
     "DatabaseUnavailableError",
     "EmbedderUnavailableError",
+    "ErasedImportError",
     "FactNotCurrentError",
     "FactRedactedError",
     "Forbidden",

@@ -148,12 +148,14 @@ class IssuerUnavailableError(Unavailable):
 class ServiceUnavailableError(Unavailable):
     """A service does not answer, or not as one of ours does."""
 
-    def __init__(self, host: str, problem: str) -> None:
-        self.host, self.problem = host, problem
-        super().__init__(
-            f"no answer from {host}: {problem}; a write may have been made, so repeat it "
-            "with the same idempotency key"
+    def __init__(self, host: str, problem: str, *, may_be_written: bool) -> None:
+        self.host, self.problem, self.may_be_written = host, problem, may_be_written
+        remedy = (
+            "a write may have been made, so repeat it with the same idempotency key"
+            if may_be_written
+            else "see that the service runs there, then repeat"
         )
+        super().__init__(f"no answer from {host}: {problem}; {remedy}")
 
 
 class ApprovalRequiredError(Forbidden):

@@ -105,6 +105,18 @@ class LedgerNotEmptyError(Conflict):
         super().__init__(f"{what} holds {held:,} events already; use an empty one")
 
 
+class ErasedImportError(Conflict):
+    """What is to be imported was imported before, and erased since."""
+
+    def __init__(self, scope: str) -> None:
+        self.scope = scope
+        super().__init__(
+            f"{scope} was imported from this ledger before and erased here since, and the "
+            "same facts are not recorded twice; import it into another store, or remember "
+            "anew what is to be known of it"
+        )
+
+
 class SessionRedactedError(Conflict):
     """All that was said in the session was made unreadable; nothing is added to it."""
 

@@ -4,7 +4,9 @@ from datetime import UTC, datetime, timedelta
 
 
 def shown(value: object) -> str:
-    """Return *value* quoted and short enough for one line of a log."""
+    """Return *value* quoted, a time as RFC 3339, short enough for one line of a log."""
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        return value.isoformat().replace("+00:00", "Z")
     text = (
         ascii(value) if isinstance(value, str) and not value.isprintable() else repr(value)
     )

@@ -241,6 +241,37 @@ def test_somebody_on_call_looks_once_until_another_has_reviewed_it(
         officer.review_broken_glass("0" * 32, reason=REASON)
 
 
+def test_an_emergency_about_somebody_erased_since_is_reviewed_before_there_is_another(
+    backend: Backend,
+) -> None:
+    with backend.open() as store:
+        for user in ("u-1", "u-2"):
+            store.remember(CANARY, user_id=user)
+        engineer, officer = store.acting_as(ON_CALL), store.acting_as(OFFICER)
+        another = store.acting_as(replace(ON_CALL, id="o-9"))
+        engineer.get_all(user_id="u-2", reason=REASON, break_glass=True)
+        store.erase(user_id="u-2", reason="request 2026-19")
+        store.remember("住在上海", user_id="u-2")
+
+        for user in ("u-2", "u-1"):  # who was erased cannot be told any more
+            with pytest.raises(GlassAlreadyBrokenError, match="erased since"):
+                engineer.get_all(user_id=user, reason=REASON, break_glass=True)
+        assert len(another.get_all(user_id="u-1", reason=REASON, break_glass=True)) == 1
+        waiting, others = store.list_broken_glass()
+        with pytest.raises(AccessDeniedError, match="its own access"):
+            store.review_broken_glass(waiting.glass_id, actor="o-4")
+        reviewed = officer.review_broken_glass(waiting.glass_id, reason="情况紧急,确有必要")
+        with pytest.raises(UnknownGlassError):
+            officer.review_broken_glass(waiting.glass_id, reason="and once more 再一次")
+
+        assert (waiting.actor, waiting.scope) == ("o-4", None)
+        assert reviewed.tx_id is not None
+        assert store.list_broken_glass() == (others,)
+        found = engineer.get_all(user_id="u-2", reason=REASON, break_glass=True)
+        assert [each.content for each in found] == ["住在上海"]
+        assert store.verify()
+
+
 def test_nobody_reviews_their_own_emergency(store: MemoryStore) -> None:
     both = Principal(id="o-5", roles=(Role.ON_CALL, Role.COMPLIANCE_OFFICER))
     store.remember(CANARY, user_id="u-1")

@@ -13,6 +13,7 @@ from muniment.api.turns import REDACTED, WITHHELD
 from muniment.domain.policy import YEAR_US
 from muniment.errors import (
     FactNotCurrentError,
+    InvalidValueError,
     SessionRedactedError,
     SubjectFrozenError,
     ThinnedError,
@@ -47,6 +48,28 @@ def grown_old(store: MemoryStore, hands: Hands, **said_as: Any) -> Fact:  # noqa
         store.update(fact.fact_id, content=content)
     hands.now = datetime(2031, 1, 1, tzinfo=UTC)
     return fact
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        None,
+        "90d",
+        5,
+        OLD,
+        {"category": "c"},
+        [{"category": "c", "older_than": "90d"}],
+        [OLD, None],
+        (each for each in [OLD]),
+    ],
+)
+def test_what_is_no_rule_is_refused_though_nothing_is_remembered(
+    store: MemoryStore,
+    rules: Any,  # noqa: ANN401 - whatever is sent
+) -> None:
+    for verb in (store.plan_retention, store.retain):
+        with pytest.raises(InvalidValueError, match="RetentionRule"):
+            verb(rules)
 
 
 def test_f27_what_was_said_between_the_years_goes_for_good(

@@ -10,6 +10,7 @@ from muniment import MemoryStore, Scope
 from muniment.api.third_parties import Names, known_others
 from muniment.archive.container import contents
 from muniment.archive.evidence_check import check
+from muniment.domain.text import Json
 from muniment.errors import InvalidValueError
 
 
@@ -101,3 +102,17 @@ def test_a_name_that_is_found_is_hidden_as_a_word_and_one_that_is_given_anywhere
     assert "bob" not in str(Names(("bob",)).hidden(text)).casefold()
     # Ids that the ledger made up are no names.
     assert Names(("01m",)).hidden({"fact_id": "01m8"}) == {"fact_id": "01m8"}
+
+
+def test_a_name_that_is_a_part_of_a_field_of_ours_leaves_the_field() -> None:
+    said: Json = {"metadata": {"met": "Bob met Li", "with": [{"Bob": 1}]}, "content": "met"}
+
+    hidden = Names(("met", "Bob")).hidden(said)
+
+    assert hidden == {
+        "metadata": {
+            "[third party 1]": "[third party 2] [third party 1] Li",
+            "with": [{"[third party 2]": 1}],
+        },
+        "content": "[third party 1]",
+    }

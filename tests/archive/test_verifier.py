@@ -1,15 +1,17 @@
 """The verifier runs anywhere, and says in plain words what it found."""
 
 import ast
+import io
 import subprocess
 import venv
+import zipfile
 from pathlib import Path
 
 import cryptography
 import pytest
 
-from muniment.archive.container import contained
-from muniment.archive.evidence_check import EVENTS
+from muniment.archive.container import CONTAINER, AlteredError, contained
+from muniment.archive.evidence_check import EVENTS, HEADS, check
 from muniment.archive.verifier import main
 from tests.archive.packages import Made, signed_again
 
@@ -96,3 +98,78 @@ def test_the_command_says_it_in_plain_words(
     file.write_bytes(forged)
     assert main([str(file)]) == 1
     assert "malformed" in capsys.readouterr().out
+
+
+def test_what_cannot_be_read_is_said_in_one_line(
+    made: Made, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, junk, missing = (tmp_path / each for each in ("e.zip", "junk.txt", "none"))
+    file.write_bytes(made.raw)
+    junk.write_text("nothing\n\nof the kind\n", encoding="utf-8")
+    empty = tmp_path / "empty.txt"
+    empty.touch()
+    binary = tmp_path / "binary"
+    binary.write_bytes(b"\xff\xfe")
+    bare = tmp_path / "bare.txt"
+    bare.write_text(made.heads[0].partition("\n\n")[0], encoding="utf-8")
+
+    for given, said in (
+        ([missing], "the package cannot be read"),
+        ([tmp_path], "the package cannot be read"),
+        ([file, "--tree-head", missing], "--tree-head cannot be read"),
+        ([file, "--tree-head", junk], "something else than signed tree heads"),
+        ([file, "--tree-head", empty], "no signed tree heads"),
+        ([file, "--tree-head", bare], "no signed tree heads"),
+        ([file, "--tree-head", binary], "no text"),
+        ([file, "--stamp-root", missing], "--stamp-root cannot be read"),
+        ([file, "--stamp-root", junk], "no certificate"),
+        ([file, "--key", "nonsense"], "--key is malformed"),
+        ([file, "--key", "muniment/x/main"], "--key is malformed"),
+        ([file, "--key", "密钥"], "--key is malformed"),
+    ):
+        assert main([str(each) for each in given]) == 2
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert said in err
+        assert err.count("\n") == 1
+
+
+def test_later_tree_heads_are_said_to_show_nothing(
+    made: Made, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, heads = tmp_path / "evidence.zip", tmp_path / "heads.txt"
+    file.write_bytes(made.raw)
+    store = made.story.store
+    store.remember("after the package", user_id="zoe")
+    heads.write_bytes(store.tree_head().replace("\n", "\r\n").encode())
+
+    assert main([str(file), "--key", made.key, "--tree-head", str(heads)]) == 0
+
+    proven, _, stated = capsys.readouterr().out.partition("NOT PROVEN")
+    assert "tree heads" not in proven
+    assert "1 of the tree heads you gave: they are later than this package" in stated
+    assert "name a tree head that was published earlier" in stated
+
+
+def test_a_tree_head_the_package_does_not_know_shows_nothing(made: Made) -> None:
+    raw = signed_again(made, {HEADS: b""})
+
+    found = check(raw, key=made.key, heads=made.heads)
+
+    assert not any("tree heads" in each for each in found.proven)
+    assert any("does not hold how the ledger went on" in each for each in found.stated)
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_a_package_that_was_packed_again_is_not_said_to_be_altered_inside(
+    made: Made, method: int
+) -> None:
+    again = io.BytesIO()
+    with zipfile.ZipFile(again, "w", method) as package:
+        for name, content in made.files.items():
+            package.writestr(name, content)
+
+    with pytest.raises(AlteredError, match="as it was given out") as caught:
+        check(again.getvalue(), key=made.key)
+
+    assert caught.value.file == CONTAINER

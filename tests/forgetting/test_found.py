@@ -95,6 +95,23 @@ def test_an_erasure_is_partial_until_whoever_has_the_engine_has_heard_of_it(
     assert _recall(done.stores).verified
 
 
+def test_a_process_that_has_not_searched_yet_erases_from_the_engine_too(
+    tmp_path: Path,
+) -> None:
+    place = tmp_path / "store"
+    with open_at(place, embedder="hashing") as store:
+        store.remember_many([CANARY, "tea"], user_id="u")
+        store.catch_up()
+        assert traces(place)
+
+    with open_at(place, embedder="hashing", upkeep=True) as store:
+        certificate = store.erase(user_id="u", reason="asked")
+
+    assert certificate.status is ErasureStatus.DONE
+    assert _recall(certificate.stores).verified
+    assert traces(place) == []
+
+
 def test_what_is_left_is_counted_where_the_engine_is_at_hand(tmp_path: Path) -> None:
     with open_at(tmp_path / "store", embedder="hashing") as store:
         store.remember_many(["one", "two", "three"], user_id="u")

@@ -8,11 +8,10 @@ from rich.text import Text
 from muniment.api.accesses import AccessEntry, AccessLog
 from muniment.api.cli.answers import Emergencies, Keys
 from muniment.api.cli.tables import columns, instant, words
-from muniment.api.credentials import IssuedKey
 from muniment.domain.access import Principal
 
 
-Account: TypeAlias = AccessLog | Emergencies | IssuedKey | Keys | Principal
+Account: TypeAlias = AccessLog | Emergencies | Keys | Principal
 
 
 def rendered(answer: Account) -> RenderableType:
@@ -22,9 +21,6 @@ def rendered(answer: Account) -> RenderableType:
             return _log(answer)
         case Emergencies():
             return _emergencies(answer)
-        case IssuedKey():
-            head = Text("shown this once, and kept nowhere:", "bold yellow")
-            return Group(head, Text(answer.secret))
         case Keys():
             return _keys(answer)
         case Principal():
@@ -64,7 +60,7 @@ def _emergencies(found: Emergencies) -> RenderableType:
             each.glass_id,
             instant(each.recorded_at),
             words(each.actor),
-            words(str(each.scope)),
+            words("(erased, or nobody)" if each.scope is None else str(each.scope)),
         )
     return table if found.emergencies else Text("nothing waits for a review", "dim")
 

@@ -10,7 +10,7 @@ from muniment.api import answers, certificates
 if TYPE_CHECKING:
     from muniment import Difference, Progress
     from muniment.api.accesses import AccessLog, EmergencyAccess
-    from muniment.api.credentials import ApiKey, IssuedKey
+    from muniment.api.credentials import ApiKey
     from muniment.api.custody import Hold, Verification
     from muniment.api.explaining import Diagnosis
     from muniment.api.found import SearchHits
@@ -262,7 +262,7 @@ Answer: TypeAlias = (
     "answers.Fact | answers.FactHistory | answers.MemoryDiff | answers.MemorySnapshot"
     "| answers.Page | answers.Receipt | answers.RollbackPlan"
     "| certificates.ErasureCertificate | certificates.ErasurePlan | Verification"
-    "| AccessLog | Emergencies | IssuedKey | Keys | Principal"
+    "| AccessLog | Emergencies | Keys | Principal"
     "| SearchHits | Blamed | Certified | Diagnosis | Due | Held | Indexed | Loaded"
     "| Made | Modified | Rebuilt | Reconciled | Reproduced | Retained | Rotated | Told"
     "| ArchivePlan | ArchiveRun | Evidence | FromArchive | Imported | Rows"

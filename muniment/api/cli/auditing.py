@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
+from muniment.api.cli import terminal
 from muniment.api.cli.answers import Emergencies, Keys
 from muniment.api.cli.options import Author, Whose
 from muniment.api.cli.place import Place
@@ -13,6 +14,7 @@ from muniment.domain.access import Kind, Principal, Role
 
 if TYPE_CHECKING:
     from muniment import ActingStore, MemoryStore
+    from muniment.api.credentials import IssuedKey
 
 
 _PANEL = "Who asks"
@@ -186,7 +188,10 @@ class Holder:
     kind: Annotated[Kind, typer.Option(help="What they are.")] = Kind.PERSON
     user: Annotated[
         str | None,
-        typer.Option(metavar="ID", help="The user an agent works for."),
+        typer.Option(
+            metavar="ID",
+            help="The user an agent works for; it needs one, or a role or a team.",
+        ),
     ] = None
     role: Annotated[
         list[Role] | None, typer.Option(help="A role of theirs. May be repeated.")
@@ -205,7 +210,19 @@ class Holder:
     ] = None
 
     def named(self, principal: str) -> Principal:
-        """Return the principal of that id."""
+        """
+        Return the principal of that id.
+
+        Raises:
+            TyperException: If it is an agent that works for nobody and holds nothing.
+        """
+        if self.kind is Kind.AGENT and not (
+            self.user or self.role or self.member_of or self.lead_of
+        ):
+            raise typer.TyperException(
+                "an agent works for somebody: name them with --user, or its role or team; "
+                "what works for nobody is --kind service"
+            )
         teams = [f"member_of:{each}" for each in self.member_of or ()]
         teams += [f"lead_of:{each}" for each in self.lead_of or ()]
         return Principal(
@@ -232,7 +249,7 @@ def issue(
         issued = store.issue_api_key(
             stands_for, verbs=holder.verb or None, ends_at=ends_at, **author.by
         )
-    at.answer(issued)
+    _show_once(issued, at)
 
 
 KeyId = Annotated[str, typer.Argument(metavar="KEY", help="The id of a key.")]
@@ -250,7 +267,7 @@ def roll(
     """Make another API key for the same principal, and end the old one."""
     with at.opened() as store:
         issued = store.roll_api_key(key_id, old_ends_at=old_ends_at, **author.by)
-    at.answer(issued)
+    _show_once(issued, at)
 
 
 def revoke(key_id: KeyId, author: Author, at: Place) -> None:
@@ -265,3 +282,12 @@ def list_(at: Place) -> None:
     with at.opened() as store:
         found = store.list_api_keys()
     at.answer(Keys(keys=found))
+
+
+def _show_once(issued: "IssuedKey", at: Place) -> None:
+    """Show a new key; to a person as it is, since a line that is broken opens nothing."""
+    if at.is_for_a_person:
+        terminal.note("shown this once, and kept nowhere:")
+        terminal.emit_text(f"{issued.secret}\n")
+    else:
+        terminal.emit(issued)

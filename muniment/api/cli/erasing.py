@@ -115,17 +115,21 @@ def redact(
             "a redaction asks before it destroys, and nobody can be asked here: repeat "
             "with --yes"
         )
-    if not yes and not typer.confirm(f"Redact {words} for good?", err=True):
-        terminal.note("nothing was destroyed")
-        raise typer.Exit(terminal.CANCELLED)
     fields: Any = {"facts": "keep" if keep_facts else "redact", **author.by}
     if author.session or author.turn:
         raise typer.TyperException("--session and --turn say nothing about a redaction")
     # Imported here: with it comes the database's library, which `--help` can do without.
     from muniment.api.turns import named_turn  # noqa: PLC0415
 
+    is_turn = named_turn(words) is not None
     with at.opened() as store:
-        verb = store.redact_session if named_turn(words) is None else store.redact_turn
+        if not yes:
+            # What is not there is not asked about.
+            _ = store.get_turn(words) if is_turn else store.get_session(words)
+            if not typer.confirm(f"Redact {words} for good?", err=True):
+                terminal.note("nothing was destroyed")
+                raise typer.Exit(terminal.CANCELLED)
+        verb = store.redact_turn if is_turn else store.redact_session
         receipt = verb(words, **fields)
     at.answer(receipt)
 

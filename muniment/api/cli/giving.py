@@ -95,6 +95,14 @@ class Part:
             help="Only facts that it said first, and conversations. May be repeated.",
         ),
     ] = None
+    third_party: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A name to be replaced by a token; says --hide-others, too. May be "
+            "repeated.",
+        ),
+    ] = None
 
 
 def export(
@@ -128,6 +136,7 @@ def export(
             scope=whose.scope,
             matter=matter,
             hide_others=part.hide_others,
+            third_parties=tuple(part.third_party or ()),
             sources=tuple(part.source or ()),
             **author.by,
         )

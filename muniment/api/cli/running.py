@@ -32,6 +32,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code, problem = exits.code_of(error), error
         message = str(error)
     except typer.TyperException as error:
+        if not error.format_message():
+            # A command that is none without another: its help was shown, and says all.
+            return exits.BAD_INPUT
         code, problem = exits.BAD_INPUT, error
         message = _usage(error)
     except typer.Abort:

@@ -88,10 +88,13 @@ def process(
     return Outcome(ended.returncode, ended.stdout.decode(), ended.stderr.decode())
 
 
-def at_a_terminal(arguments: Sequence[str], *, typed: str = "") -> tuple[int, str]:
+def at_a_terminal(
+    arguments: Sequence[str], *, typed: str = "", columns: int = 120
+) -> tuple[int, str]:
     """Run the real command at a real terminal, and return what was seen on it."""
     ours, theirs = pty.openpty()
-    env = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "120", "LINES": "40"}
+    env = {**os.environ, "TERM": "xterm-256color", "LINES": "40"}
+    env["COLUMNS"] = str(columns)
     env.pop("NO_COLOR", None)
     with subprocess.Popen(
         [COMMAND, *arguments],

@@ -103,6 +103,7 @@ def test_a_part_of_everything_is_exported_where_that_is_asked_for(cli: CommandLi
     fact_id = remembered(cli, "met u-2 today")
 
     hiding = cli.ask("export", *USER, "--hide-others")
+    named = cli.ask("export", *USER, "--third-party", "today")
     provided = cli.ask("export", *USER, "--source", "user_explicit")
     told = cli.ask("export", *USER, "--source", "tool_result")
 
@@ -110,6 +111,8 @@ def test_a_part_of_everything_is_exported_where_that_is_asked_for(cli: CommandLi
         1,
         "met [third party 1] today",
     )
+    assert named["hidden"] == 2
+    assert "today" not in named["facts"][0]["current"]
     assert [each["fact_id"] for each in provided["facts"]] == [fact_id]
     assert (told["facts"], told["sources"]) == ([], ["tool_result"])
 

@@ -11,7 +11,7 @@ import pytest
 from muniment import MemoryStore
 from muniment.api.cli import exits
 from tests.access.matrix import IDENTITIES, REASON, SCOPES, expected
-from tests.api.cli.command_line import COMMAND, CommandLine
+from tests.api.cli.command_line import COMMAND, CommandLine, at_a_terminal
 
 
 OFFICER = ("--as", "officer-1", "--reason", REASON)
@@ -111,6 +111,17 @@ def test_keys_are_issued_listed_rolled_and_ended(cli: CommandLine) -> None:
     assert (old["issued_by"], old["revoked"], new["revoked"]) == ("root", True, True)
     assert old["verbs"] == ["get_all", "search"]
     assert cli.ask("whoami", "--as", "o-1")["roles"] == ["compliance_officer"]
+
+
+def test_a_key_is_shown_in_one_piece_at_a_narrow_terminal(cli: CommandLine) -> None:
+    issue = ["keys", "issue", "u-1", "--store", str(cli.store)]
+
+    code, seen = at_a_terminal(issue, columns=40)
+
+    assert code == 0
+    head, secret = seen.splitlines()
+    assert head == "shown this once, and kept nowhere:"
+    assert cli.ask("whoami", "--api-key", secret)["id"] == "u-1"
 
 
 def test_an_emergency_is_listed_and_reviewed(cli: CommandLine) -> None:

@@ -46,6 +46,7 @@ VERSION = {
     "recorded_at",
     "restores",
     "survivor",
+    "thinned",
     "session_id",
     "source",
     "source_turns",

@@ -198,6 +198,16 @@ def test_a_person_sees_the_plan_and_is_asked(
 
 
 @pytest.mark.slow
+def test_nobody_is_asked_whether_to_redact_what_is_not_there(cli: CommandLine) -> None:
+    for words in ("nosuch", "nosuch.1"):
+        code, seen = at_a_terminal(["redact", words, "--store", str(cli.store)])
+
+        assert (code, seen.count("\n")) == (3, 1)
+        assert seen.startswith("muniment: no such ")
+        assert "for good?" not in seen
+
+
+@pytest.mark.slow
 def test_a_person_is_asked_before_a_redaction(cli: CommandLine) -> None:
     fact_id = cli.ask("remember", CANARY, *USER)["fact_id"]
     command = ["forget", fact_id, "--redact", "--store", str(cli.store)]

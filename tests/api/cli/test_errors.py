@@ -88,6 +88,39 @@ def test_each_error_has_its_code_its_line_and_its_name(
     assert cli.fails(*arguments) == (code, error)
 
 
+@pytest.mark.parametrize("command", [[], ["keys"], ["audit"]])
+def test_a_command_that_needs_another_shows_its_help_and_no_error(
+    cli: CommandLine, command: list[str]
+) -> None:
+    outcome = cli.run(*command)
+
+    assert outcome.code == 2
+    assert "Usage: muniment" in outcome.out
+    assert "muniment: " not in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["retain", "--thin-older-than", "30d"], "365 days or more, not '30 days'"),
+        (["retain", "--thin-older-than", "12h"], "365 days or more, not '0.5 days'"),
+        (
+            ["keys", "issue", "a", "--ends-at", "2020-01-01T08:00:00+08:00"],
+            "must be in the future, not 2020-01-01T00:00:00Z",
+        ),
+        (["keys", "issue", "bot", "--kind", "agent"], "name them with --user"),
+    ],
+)
+def test_what_is_refused_is_named_as_a_person_writes_it(
+    cli: CommandLine, arguments: list[str], says: str
+) -> None:
+    outcome = cli.on_store(*arguments)
+
+    assert (outcome.code, outcome.out) == (2, "")
+    assert says in outcome.err
+    assert cli.ask("keys", "list")["keys"] == []
+
+
 def test_an_error_is_one_line_without_a_traceback(cli: CommandLine) -> None:
     outcome = cli.on_store("get", NOWHERE)
 

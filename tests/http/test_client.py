@@ -1,0 +1,112 @@
+"""A client where there is no service: what it says, and when."""
+
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from muniment.client import Client
+from muniment.errors import ConfigurationError, ServiceUnavailableError
+
+
+NOWHERE = "http://127.0.0.1:9"
+
+
+class Silent(BaseHTTPRequestHandler):
+    """Hears a request, and goes away."""
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+    def handle_one_request(self) -> None:
+        self.rfile.readline()
+        self.close_connection = True
+
+
+class Other(Silent):
+    """Is something else than one of ours."""
+
+    def handle_one_request(self) -> None:
+        super().handle_one_request()
+        self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>")
+
+
+@contextmanager
+def listening(handler: type[BaseHTTPRequestHandler]) -> Iterator[Client]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with Client(f"http://127.0.0.1:{server.server_port}", api_key="mnm_x") as client:
+            yield client
+        server.shutdown()
+
+
+@pytest.mark.parametrize("handler", [Silent, Other])
+def test_a_write_that_was_heard_may_have_been_made_and_a_read_is_none(
+    handler: type[BaseHTTPRequestHandler],
+) -> None:
+    with listening(handler) as client:
+        for write in (lambda: client.remember("tea", user_id="u-1"), client.archive):
+            with pytest.raises(ServiceUnavailableError, match="idempotency key") as caught:
+                write()
+            assert caught.value.may_be_written
+        for read in (
+            client.whoami,
+            lambda: client.search("tea", user_id="u-1"),
+            lambda: client.plan_retention([]),
+        ):
+            with pytest.raises(ServiceUnavailableError, match="then repeat") as caught:
+                read()
+            assert "idempotency" not in str(caught.value)
+
+
+def test_a_write_that_was_refused_a_connection_was_not_made() -> None:
+    raised = pytest.raises(ServiceUnavailableError, match="runs there")
+    with Client(NOWHERE, api_key="mnm_x") as client, raised as caught:
+        client.remember("tea", user_id="u-1")
+
+    assert not caught.value.may_be_written
+
+
+@pytest.mark.parametrize(
+    ("url", "key"),
+    [
+        ("nonsense", "mnm_x"),
+        ("", "mnm_x"),
+        ("ftp://127.0.0.1", "mnm_x"),
+        ("http://", "mnm_x"),
+        ("http://127.0.0.1:port", "mnm_x"),
+        (None, "mnm_x"),
+        (NOWHERE, ""),
+        (NOWHERE, "密钥-canary"),
+        (NOWHERE, "canary\nHost: x"),
+        (NOWHERE, None),
+    ],
+)
+def test_a_client_of_no_service_is_not_made(
+    url: Any,  # noqa: ANN401 - whatever is given
+    key: Any,  # noqa: ANN401
+) -> None:
+    with pytest.raises(ConfigurationError) as caught:
+        Client(url, api_key=key)
+
+    assert "canary" not in str(caught.value)
+
+
+def test_a_client_without_its_extra_says_what_to_install() -> None:
+    code = "import sys; sys.modules['httpx'] = None; import muniment.client"
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        check=False,
+        text=True,
+        timeout=60,
+    )
+
+    last = ran.stderr.splitlines()[-1]
+    assert "ConfigurationError: the client needs httpx" in last
+    assert last.endswith('pip install "muniment[client]"')
