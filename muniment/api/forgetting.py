@@ -126,9 +126,12 @@ class Forgetter:
             waiting.clear()
             waits = False
             _refuse_outdated(transaction, planned_at)
-            if self._words.is_done(transaction, words):
-                return
             left = [each for each in facts if not transaction.fact(each).redacted]
+            if self._words.is_done(transaction, words):
+                # Facts that were to stay then may be to go by now.
+                waiting.update(self._redact_each(transaction, left))
+                waits = bool(waiting)
+                return
             if transaction.state.holds_on_words(drawn):
                 waiting.update(left)
                 waits = True
@@ -145,6 +148,17 @@ class Forgetter:
         waits |= any(isinstance(e.event, WordsRedactionDeferred) for e in committed.events)
         self._set_copies_aside(waiting | _deferred_by(committed))
         return replace(receipt(committed), deferred=waits)
+
+    def _redact_each(self, transaction: Transaction, fact_ids: Sequence[str]) -> list[str]:
+        """Announce the redaction of facts; return those for which it waits."""
+        held = [each for each in fact_ids if transaction.state.holds_on(each)]
+        for fact_id in fact_ids:
+            if fact_id not in held:
+                self._destroyer.announce(transaction, fact_id)
+                continue
+            command = DeferRedaction(fact_id=fact_id)
+            transaction.add_to_subject(subjects.decide(command, transaction.state))
+        return held
 
     def _defer(
         self,

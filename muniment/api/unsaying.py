@@ -34,8 +34,8 @@ class UnsayingStore(ConversingStore):
 
         Summaries in which words of it may be become unreadable, too, and what they stood
         for can be summarised anew. A legal hold on the memory, or on a fact drawn from the
-        turn, defers it all; until then the words are not used. Done before, it changes
-        nothing.
+        turn, defers it all; until then the words are not used. Done before, it
+        changes nothing, but redacts facts that were to stay then and are not to now.
 
         Args:
             turn_id: The turn.

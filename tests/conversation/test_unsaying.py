@@ -149,20 +149,24 @@ def test_facts_drawn_from_a_redacted_turn_go_with_it_unless_they_are_to_stay(
         heard = store.remember("met Person0", user_id="ann", source_turns=[first])
         store.remember("met Person0", user_id="ann", source_turns=[secret])
         other = talked(store)[1].turn_id
-        kept = store.remember("met Weiss", user_id="ann", source_turns=[other])
+        kept, free = (
+            store.remember(each, user_id="ann", source_turns=[other]) for each in "kf"
+        )
 
         receipt = store.redact_turn(secret)
         stays = store.redact_turn(other, facts="keep")
 
         assert set(receipt.fact_ids) == {drawn.fact_id, revised.fact_id}
         assert stays.fact_ids == ()
-        assert {each.fact_id for each in store.get_all(user_id="ann")} == {
-            heard.fact_id,
-            kept.fact_id,
-        }
-        assert [each.content for each in store.get_fact_history(revised.fact_id)] == [
-            None
-        ] * 3
+        left = {each.fact_id for each in store.get_all(user_id="ann")}
+        assert left == {heard.fact_id, kept.fact_id, free.fact_id}
+        versions = store.get_fact_history(revised.fact_id)
+        assert [each.content for each in versions] == [None] * 3
+        store.place_hold(user_id="ann", matter="case", hold_id="h-1", fact_id=kept.fact_id)
+        again = store.redact_turn(other)
+        assert (again.deferred, again.fact_ids) == (True, (free.fact_id,))
+        assert store.get_fact_history(kept.fact_id).versions[0].content == "k"
+        assert store.release_hold("h-1", user_id="ann").fact_ids == (kept.fact_id,)
         with pytest.raises(InvalidValueError):
             store.redact_turn(other, facts="maybe")  # type: ignore[arg-type]
 
