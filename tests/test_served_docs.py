@@ -40,7 +40,7 @@ def test_every_variable_in_the_guide_is_a_setting() -> None:
 @pytest.mark.parametrize("line", re.findall(r"^    muniment (.*)$", TEXT, re.MULTILINE))
 def test_every_command_in_the_guide_takes_the_options_shown(line: str) -> None:
     words = line.split()
-    path = words[:2] if words[0] == "keys" else words[:1]
+    path = words[:2] if words[0] in ("audit", "keys") else words[:1]
 
     assert {each for each in words if each.startswith("--")} <= options_of(*path)
 
