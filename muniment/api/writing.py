@@ -112,10 +112,12 @@ class WritingStore(IndexedStore):
         whose = inputs.scope_of(user_id, scope)
         if isinstance(items, str | Mapping) or not isinstance(items, Iterable):
             raise InvalidValueError("items", items, "a list of texts or of mappings")
-        commands = [self._drafting.remembered(item) for item in items]
+        origin = inputs.origin(by)
+        drawn = (_drawn_from(item, origin.source_turns) for item in items)
+        commands = [self._drafting.remembered(item) for item in drawn]
         inputs.count("the number of items", len(commands), least=1, most=ITEMS_MAX)
         committed, facts = self._transactor.remember(
-            whose, commands, inputs.origin(by), action="remember_many"
+            whose, commands, origin, action="remember_many"
         )
         return receipt(committed, facts)
 
@@ -344,3 +346,14 @@ class WritingStore(IndexedStore):
     ) -> Receipt:
         origin = inputs.origin(by)
         return receipt(self._transactor.bind(scope, command, origin, action=action))
+
+
+def _drawn_from(
+    item: str | Mapping[str, Any], source_turns: tuple[str, ...]
+) -> str | Mapping[str, Any]:
+    """Return *item* with the turns that all of them rest on, where it names none."""
+    if source_turns and isinstance(item, str):
+        return {"content": item, "source_turns": source_turns}
+    if source_turns and isinstance(item, Mapping):
+        return {"source_turns": source_turns, **item}
+    return item

@@ -326,3 +326,23 @@ def test_a_session_that_is_not_there_is_not_made(session_id: str) -> None:
             store.add_turn(session_id, role="user", content="hi")
 
         assert store._ledger.present().head.position == 0
+
+
+def test_many_facts_of_one_call_point_at_the_turns_that_it_names() -> None:
+    with MemoryStore.open("memory://") as store:
+        session = store.start_session(user_id="u")
+        turn, other = (
+            store.add_turn(session_id=session.session_id, role="user", content=said).turn_id
+            for said in ("喝茶", "not coffee")
+        )
+
+        made = store.remember_many(
+            ["喝茶", {"content": "no coffee", "source_turns": [other]}],
+            user_id="u",
+            source_turns=[turn],
+        )
+
+        assert [each.source_turns for each in made] == [(turn,), (other,)]
+        store.redact_turn(turn)
+        histories = [store.get_fact_history(each.fact_id).versions[0] for each in made]
+        assert [each.content for each in histories] == [None, "no coffee"]
