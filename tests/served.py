@@ -1,14 +1,18 @@
 """A real service on a port of its own, in a thread of the test."""
 
+import logging
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from logging.handlers import QueueHandler
+from queue import Queue
 
 import uvicorn
 
 from muniment import MemoryStore, Principal
 from muniment.api.http import create_app
+from muniment.api.http.edges import log
 from muniment.client import Client
 
 
@@ -32,6 +36,20 @@ def served(store: MemoryStore) -> Iterator[str]:
     finally:
         server.should_exit = True
         thread.join(START_SECONDS_MAX)
+
+
+@contextmanager
+def logged() -> Iterator[Queue[str]]:
+    """Give the lines that services of this process log, as they come."""
+    said: Queue[str] = Queue()
+    handler = QueueHandler(said)
+    handler.prepare = logging.LogRecord.getMessage  # type: ignore[method-assign, assignment]
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    try:
+        yield said
+    finally:
+        log.removeHandler(handler)
 
 
 def key_of(store: MemoryStore, principal: Principal) -> str:

@@ -22,10 +22,10 @@ from muniment.ledger.group_commit import GroupCommit, Ticket
 from muniment.ledger.recorder import Append
 from muniment.ledger.records import Origin
 from muniment.ledger.transaction import Request, Transaction
+from tests.holding import SECONDS_MAX, lock_held
 from tests.stores import Backend
 
 
-SECONDS_MAX = 20
 WRITERS = 8
 
 
@@ -60,29 +60,13 @@ def one_batch(
 ) -> Iterator[list[Future[object]]]:
     """Let *writes* gather, in this order, while another write holds the lock."""
     commits = store._ledger._commits
-    inside, let_go = threading.Event(), threading.Event()
-
-    def hold(_: Transaction) -> None:
-        inside.set()
-        assert let_go.wait(SECONDS_MAX)
-
-    holding = Request(
-        action="hold",
-        origin=Origin(),
-        scope=Scope.user("nobody"),
-        fact_id=None,
-        body={},
-        work=hold,
-    )
-    with ThreadPoolExecutor(len(writes) + 1) as pool:
-        pool.submit(store._ledger.transact, holding)
-        assert inside.wait(SECONDS_MAX)
+    with lock_held(store) as let_go, ThreadPoolExecutor(len(writes)) as pool:
         started: list[Future[object]] = []
         for count, write in enumerate(writes, 1):
             started.append(pool.submit(write))
             while len(commits._waiting) < count:
                 assert not started[-1].done(), "it waits for the one that holds the lock"
-        let_go.set()
+        let_go()
         yield started
 
 

@@ -1,27 +1,21 @@
 """What is not as documented is refused and says where; what was begun is finished."""
 
 import json
-import logging
 import socket
-import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from logging.handlers import QueueHandler
-from queue import Queue
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
 
-from muniment import MemoryStore, Principal, Scope
-from muniment.api.http.edges import log
+from muniment import MemoryStore, Principal
 from muniment.client import Client
-from muniment.ledger.records import Origin
-from muniment.ledger.transaction import Request, Transaction
-from tests.served import key_of, served
+from tests.holding import SECONDS_MAX, lock_held
+from tests.served import key_of, logged, served
 
 
-SECONDS_MAX = 20
 JSON = {"Content-Type": "application/json"}
 FACT = "/v1/facts/01m8nqhdc08zyb7218v6btq1av"
 MINE = {"scope": "user:u-sent", "content": "喝茶"}
@@ -88,60 +82,53 @@ def test_a_body_is_read_as_what_it_says_it_is(raw: httpx.Client) -> None:
 def test_who_hangs_up_in_the_middle_of_a_body_leaves_nothing_behind(
     store: MemoryStore, url: str
 ) -> None:
-    said: Queue[str] = Queue()
-    handler = QueueHandler(said)
-    handler.prepare = logging.LogRecord.getMessage  # type: ignore[method-assign, assignment]
-    log.addHandler(handler)
-    log.setLevel(logging.INFO)
-    address = urlsplit(url)
     lines = [
         "POST /v1/facts HTTP/1.1",
-        f"Host: {address.netloc}",
+        f"Host: {urlsplit(url).netloc}",
         f"Authorization: Bearer {key_of(store, Principal(id='u-half'))}",
         "Content-Type: application/json",
         "Content-Length: 1000",
     ]
-    try:
-        with socket.create_connection(
-            (str(address.hostname), int(str(address.port)))
-        ) as wire:
+    with logged() as said:
+        with socket.create_connection(_place(url)) as wire:
             wire.sendall("".join(f"{line}\r\n" for line in [*lines, ""]).encode() + b"{")
         line = json.loads(said.get(timeout=SECONDS_MAX))
-    finally:
-        log.removeHandler(handler)
 
     assert (line["route"], line["status"]) == ("/v1/facts", 0)
     assert "bug" not in line
     assert said.empty()
 
 
+def _place(url: str) -> tuple[str, int]:
+    address = urlsplit(url)
+    return str(address.hostname), int(str(address.port))
+
+
+def _once_nobody_listens(url: str, action: Callable[[], None]) -> None:
+    """Do *action* as soon as a service that was told to end takes nobody in any more."""
+    deadline = time.monotonic() + SECONDS_MAX
+    while time.monotonic() < deadline:
+        try:
+            socket.create_connection(_place(url)).close()
+        except ConnectionRefusedError:
+            action()
+            return
+        time.sleep(0.01)
+    raise AssertionError("the service listens still")
+
+
 def test_a_write_under_way_is_finished_before_the_service_ends(store: MemoryStore) -> None:
     """A service that is told to end while a write waits for the ledger's lock."""
-    inside, let_go = threading.Event(), threading.Event()
-
-    def hold(_: Transaction) -> None:
-        inside.set()
-        assert let_go.wait(SECONDS_MAX)
-
-    holding = Request(
-        action="hold",
-        origin=Origin(),
-        scope=Scope.user("u-holds"),
-        fact_id=None,
-        body={},
-        work=hold,
-    )
     key = key_of(store, Principal(id="u-end"))
-    with ThreadPoolExecutor(3) as pool:
-        pool.submit(store._ledger.transact, holding)
-        assert inside.wait(SECONDS_MAX)
+    with ThreadPoolExecutor(2) as pool, lock_held(store) as let_go:
         with served(store) as url:
             client = Client(url, api_key=key)
             written = pool.submit(client.remember, "finished", user_id="u-end")
             while not store._ledger._commits._waiting:
                 assert not written.done(), "it waits for the one that holds the lock"
-            pool.submit(let_go.set)
-        # The service has ended.
+            ending = pool.submit(_once_nobody_listens, url, let_go)
+        # The service has ended, and was told to before the lock was let go of.
+        ending.result(SECONDS_MAX)
         with client:
             assert written.result(SECONDS_MAX).content == "finished"
 

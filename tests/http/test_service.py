@@ -5,15 +5,12 @@ import logging
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from logging.handlers import QueueHandler
-from queue import Queue
 from typing import Any
 
 import httpx
 import pytest
 
 from muniment import Cause, MemoryStore, Principal, RetentionRule, Scope
-from muniment.api.http.edges import log
 from muniment.api.turns import REDACTED
 from muniment.errors import (
     IdempotencyConflictError,
@@ -25,7 +22,7 @@ from muniment.errors import (
     VersionConflictError,
 )
 from tests.access.matrix import IDENTITIES, REASON
-from tests.served import client_of, key_of
+from tests.served import client_of, key_of, logged
 
 
 OFFICER = IDENTITIES["officer"]
@@ -355,18 +352,11 @@ def test_the_service_is_alive_and_ready_and_says_how_far_its_index_is(url: str) 
 def test_a_line_is_logged_for_each_request_and_holds_no_content(
     raw: httpx.Client,
 ) -> None:
-    said: Queue[str] = Queue()
-    handler = QueueHandler(said)
-    handler.prepare = logging.LogRecord.getMessage  # type: ignore[method-assign, assignment]
-    log.addHandler(handler)
-    log.setLevel(logging.INFO)
-    try:
+    with logged() as said:
         raw.post("/v1/facts", json={"scope": "user:u-raw", "content": "canary-31"})
         raw.post("/v1/search", json={"scope": "user:u-raw", "query": "canary-31"})
         raw.get("/v1/facts?scope=user:u-canary-31")
         text = [said.get(timeout=10) for _ in range(3)]
-    finally:
-        log.removeHandler(handler)
 
     lines = [json.loads(each) for each in text]
     assert sorted(each["status"] for each in lines) == [200, 201, 404]

@@ -1,37 +1,16 @@
 """A question recorded with its answer, and asked again later: the answer is the same."""
 
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 
-import pytest
-
 from muniment import MemoryStore, SearchHits
 from tests.searching import (
-    PLACES,
     START,
     SteppingClock,
     asked_again,
     contents,
     open_at,
-    target_of,
 )
-
-
-@pytest.fixture
-def clock() -> SteppingClock:
-    return SteppingClock()
-
-
-@pytest.fixture(params=PLACES)
-def store(
-    request: pytest.FixtureRequest, tmp_path: Path, clock: SteppingClock
-) -> Iterator[MemoryStore]:
-    """An empty store in each place, without an embedder."""
-    with open_at(
-        target_of(request, tmp_path), clock=clock, key_file=tmp_path / "key"
-    ) as it:
-        yield it
 
 
 def test_a_search_as_of_then_says_what_it_said_then(

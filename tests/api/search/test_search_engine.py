@@ -12,11 +12,6 @@ from muniment.recall.preselection import Preselected, Sought
 from tests.searching import START, SteppingClock, ask_the_engine, contents, open_at
 
 
-@pytest.fixture
-def clock() -> SteppingClock:
-    return SteppingClock()
-
-
 @pytest.fixture(params=["memory", "edge"])
 def store(
     request: pytest.FixtureRequest, tmp_path: Path, clock: SteppingClock

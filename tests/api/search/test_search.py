@@ -1,6 +1,4 @@
-from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
@@ -15,30 +13,12 @@ from muniment.errors import (
     UnknownFieldError,
 )
 from tests.searching import (
-    PLACES,
     START,
     MeaningOfThree,
     SteppingClock,
     contents,
     open_at,
-    target_of,
 )
-
-
-@pytest.fixture
-def clock() -> SteppingClock:
-    return SteppingClock()
-
-
-@pytest.fixture(params=PLACES)
-def store(
-    request: pytest.FixtureRequest, tmp_path: Path, clock: SteppingClock
-) -> Iterator[MemoryStore]:
-    """An empty store in each place, without an embedder."""
-    with open_at(
-        target_of(request, tmp_path), clock=clock, key_file=tmp_path / "key"
-    ) as it:
-        yield it
 
 
 # M15 (mem0#4884: a Chinese sentence is one token).
