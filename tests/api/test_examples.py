@@ -8,7 +8,6 @@ import pytest
 
 
 TESTED_ELSEWHERE = {"archive_audit_spark.py"}  # needs Spark: tests/archive/test_spark.py
-LOCOMO = Path(__file__).parents[3] / "shared" / "data" / "locomo" / "locomo4.json"
 EXAMPLES = sorted(
     each
     for each in (Path(__file__).parents[2] / "examples").glob("*.py")
@@ -49,26 +48,3 @@ def test_an_example_runs_and_says_what_it_says(script: Path, tmp_path: Path) -> 
     assert [
         line for line in SAYS[script.name] if line not in ended.stdout.splitlines()
     ] == []
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(not LOCOMO.exists(), reason="needs ../shared/data/locomo")
-def test_answers_in_a_real_conversation_are_reproduced_byte_for_byte(
-    tmp_path: Path,
-) -> None:
-    script = next(each for each in EXAMPLES if each.name == "badcase.py")
-    ended = subprocess.run(
-        [sys.executable, script, LOCOMO],
-        cwd=tmp_path,
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-        timeout=120,
-    )
-
-    assert (ended.returncode, ended.stderr) == (0, "")
-    assert ended.stdout.splitlines()[:3] == [
-        "25 answers, 25 receipts",
-        "25 of 25 reproduced, byte for byte",
-        "all as they were said: True",
-    ]
