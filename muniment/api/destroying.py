@@ -9,12 +9,12 @@ from muniment.api.certifying import certified
 from muniment.api.copies import Copies, Copy
 from muniment.api.lookup import Lookup
 from muniment.api.proposals import Proposals
-from muniment.api.redacting import WordsRedactor, said_again, words_of
+from muniment.api.redacting import WordsRedactor, words_of
 from muniment.domain.events import FactRedacted, SubjectErased
 from muniment.ledger.codec import topic_of
 from muniment.ledger.destruction import Destruction, Step
 from muniment.ledger.records import FACT, SUBJECT
-from muniment.ledger.tombstones import append_tombstone
+from muniment.ledger.tombstones import append_tombstone, said_again
 from muniment.ledger.transaction import Transaction
 from muniment.projections.beliefs import DerivedStore
 
@@ -122,7 +122,9 @@ class Destroyer:
             if not transaction.fact(fact_id).redacted:
                 transaction.add(fact_id, [FactRedacted()])
 
-        self._ledger.transact(said_again(work, fact_id=fact_id))
+        self._ledger.transact(
+            said_again(work, action="redact", done="redacted", fact_id=fact_id)
+        )
         # It may have been there, elsewhere: this is not the first backup restored.
         stamped = self._ledger.recorder.read_stream(destruction.stream)
         topic = topic_of(FactRedacted)

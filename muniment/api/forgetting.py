@@ -1,6 +1,6 @@
 """Forgetting for good: redaction, erasure, and the holds that stand against them."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -251,15 +251,8 @@ class Forgetter:
 
     def release_hold(self, scope: Scope, hold_id: str, origin: Origin) -> Receipt:
         """End a hold, and do what waited for it, in the order it was asked for."""
-        return self._anew(partial(self._release_hold, scope, hold_id, origin))
-
-    def _release_hold(self, scope: Scope, hold_id: str, origin: Origin) -> Receipt:
-        planned_at = self._lookup.now().position
-        drawn = self._drawn_from_what_waits(scope)
 
         def work(transaction: Transaction) -> None:
-            if transaction.state.deferred_words:
-                _refuse_outdated(transaction, planned_at)
             events = subjects.decide(ReleaseHold(hold_id=hold_id), transaction.state)
             after = subjects.evolve(transaction.state, events[0]) if events else None
             for fact_id in redactions_due(after) if after else ():
@@ -267,9 +260,6 @@ class Forgetter:
                     self._destroyer.announce(transaction, fact_id)
             for each in words_due(after) if after else ():
                 words = Words(each.session_id, each.number)
-                # A fact that was drawn from it since may be held, too.
-                if after is None or after.holds_on_words(drawn.get(words, ())):
-                    continue
                 if not self._words.is_done(transaction, words):
                     self._words.redact(transaction, words)
             self._erase(transaction, events)
@@ -292,15 +282,6 @@ class Forgetter:
     def _set_copies_aside(self, fact_ids: Iterable[str]) -> None:
         for fact_id in sorted(fact_ids):
             self._copies.set_aside(self._copies.of_fact(fact_id))
-
-    def _drawn_from_what_waits(self, scope: Scope) -> Mapping[Words, Sequence[str]]:
-        """Return by what waits to be redacted the facts that are drawn from it by now."""
-        subject = self._ledger.vault.find(scope)
-        if subject is None:
-            return {}
-        waiting = self._ledger.subject_state(subject).deferred_words
-        asked = {Words(each.session_id, each.number) for each in waiting}
-        return {each: drawn_from(self._lookup, subject, each) for each in asked}
 
     def _anew(self, attempt: Callable[[], Receipt]) -> Receipt:
         """Do what rests on facts that were looked up, anew where others were written."""

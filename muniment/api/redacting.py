@@ -7,7 +7,7 @@ that has words of the turn goes, the others stay. What is said or summarised aft
 sealed under another key from the start, since the event that says so comes first.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from muniment.api.turns import named_turn
@@ -31,11 +31,11 @@ from muniment.ledger.records import (
     SESSION,
     SUMMARIES,
     TURNS,
-    Origin,
     RecordedEvent,
     StampedEvent,
 )
-from muniment.ledger.transaction import Request, Transaction
+from muniment.ledger.tombstones import said_again
+from muniment.ledger.transaction import Transaction
 from muniment.ledger.vault import Subject
 
 
@@ -92,25 +92,6 @@ def refuse_redacted(transaction: Transaction, turn_ids: Iterable[str]) -> None:
             waits = transaction.state.defers_words(session_id, number)
             if waits or session.unreadable(number):
                 raise WordsRedactedError(session_id)
-
-
-def said_again(
-    work: Callable[[Transaction], None],
-    *,
-    fact_id: str | None = None,
-    session_id: str | None = None,
-) -> Request:
-    """Return the request to say in a restored ledger what was redacted before."""
-    return Request(
-        action="redact",
-        origin=Origin(reason="redacted before, said again after a restore"),
-        scope=None,
-        fact_id=fact_id,
-        body={},
-        work=work,
-        passes_freeze=True,
-        session_id=session_id,
-    )
 
 
 def words_of(destruction: Destruction) -> Words | None:
@@ -173,7 +154,9 @@ class WordsRedactor:
             if not self.is_done(transaction, words):
                 self._say(transaction, words)
 
-        self._ledger.transact(said_again(work, session_id=words.session_id))
+        self._ledger.transact(
+            said_again(work, action="redact", done="redacted", session_id=words.session_id)
+        )
         stamped = self._ledger.recorder.read_stream(stream)
         opened = self._ledger.mapper.opened(stamped, None)
         return next(each.position for each in opened if _says(each, words))

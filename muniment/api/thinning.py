@@ -1,6 +1,6 @@
 """Thinning of old history: what is kept gets keys of its own, then the others go."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from muniment.api.lookup import Lookup
@@ -17,9 +17,10 @@ from muniment.domain.time import Instant
 from muniment.errors import UnknownFactError
 from muniment.ledger.codec import topic_of
 from muniment.ledger.destruction import Step
-from muniment.ledger.records import FACT, Origin
+from muniment.ledger.records import FACT
 from muniment.ledger.thinnings import Thinning
-from muniment.ledger.transaction import Request, Transaction
+from muniment.ledger.tombstones import said_again
+from muniment.ledger.transaction import Transaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +152,9 @@ class Thinner:
             transaction.add_to_subject([said])
 
         try:
-            self._say(fact_id, work)
+            self._ledger.transact(
+                said_again(work, action="retain", done="thinned", fact_id=fact_id)
+            )
         except UnknownFactError:
             # The backup is older than the fact, or its subject was erased since.
             return None
@@ -159,19 +162,6 @@ class Thinner:
             return None
         self._thinnings.move_to(thinning, positions[-1])
         return replace(thinning, position=positions[-1])
-
-    def _say(self, fact_id: str, work: Callable[[Transaction], None]) -> None:
-        self._ledger.transact(
-            Request(
-                action="retain",
-                origin=Origin(reason="thinned before, said again after a restore"),
-                scope=None,
-                fact_id=fact_id,
-                body={},
-                work=work,
-                passes_freeze=True,
-            )
-        )
 
     def _carry_out(self, thinnings: Sequence[Thinning]) -> None:
         """Do every step that is left; each is recorded once it is done."""

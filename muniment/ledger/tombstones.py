@@ -1,8 +1,11 @@
-"""What a ledger restored from a backup is told of those who were erased since."""
+"""What a ledger restored from a backup is told of what became unreadable since."""
+
+from collections.abc import Callable
 
 from muniment.domain.events import SubjectErased
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.records import SUBJECT, Origin, TransactionRow
+from muniment.ledger.transaction import Request, Transaction
 
 
 def append_tombstone(ledger: Ledger, subject_ref: str) -> int:
@@ -31,8 +34,42 @@ def append_tombstone(ledger: Ledger, subject_ref: str) -> int:
             header=ledger.mapper.sealed_header(
                 None,
                 head.tx_id + 1,
-                Origin(reason="erased before, said again after a restore"),
+                _said_before("erased"),
             ),
         )
         append.insert(row, [sealed])
     return row.last_position
+
+
+def said_again(
+    work: Callable[[Transaction], None],
+    *,
+    action: str,
+    done: str,
+    fact_id: str | None = None,
+    session_id: str | None = None,
+) -> Request:
+    """
+    Return the request that says what was said before, of a subject that has its keys.
+
+    Args:
+        work: Collects the events.
+        action: By which it was done.
+        done: What was done, in the past, such as ``redacted``.
+        fact_id: The fact it is about; or *session_id*.
+        session_id: The session.
+    """
+    return Request(
+        action=action,
+        origin=_said_before(done),
+        scope=None,
+        fact_id=fact_id,
+        body={},
+        work=work,
+        passes_freeze=True,
+        session_id=session_id,
+    )
+
+
+def _said_before(done: str) -> Origin:
+    return Origin(reason=f"{done} before, said again after a restore")
