@@ -16,9 +16,7 @@ from muniment.domain.events import (
     FactRolledBack,
     RetireCause,
     RevisionCause,
-    Status,
     SubjectErased,
-    Traits,
 )
 from muniment.domain.receipt import ConfigurationRecorded, Recall, ReceiptLeft, Setting
 from muniment.domain.session import (
@@ -38,19 +36,10 @@ from muniment.instants import to_instant
 from tests import oracle as facts
 from tests.conversation import oracle
 from tests.oracle import Recorded
+from tests.unit.facts import TRAITS
 
 
 USERS = ("ann", "bob")
-
-_TRAITS = Traits(
-    category=None,
-    attribute=None,
-    status=Status.ACTIVE,
-    confidence=1.0,
-    importance=0.5,
-    core=False,
-    expires_at=None,
-)
 
 
 class Life:
@@ -73,7 +62,7 @@ class Life:
         self, user: str, fact_id: str, now: Instant, content: str, turns: Sequence[str]
     ) -> None:
         said = FactAsserted(
-            valid=Period(now, FOREVER), traits=_TRAITS, content=_content(content, turns)
+            valid=Period(now, FOREVER), traits=TRAITS, content=_content(content, turns)
         )
         self._add(user, now, said, fact_id=fact_id)
 
@@ -86,7 +75,7 @@ class Life:
         if not is_new:
             valid, cause = base, RevisionCause.CORRECTED
         said = FactRevised(
-            valid=valid, traits=_TRAITS, content=_content(content, ()), cause=cause
+            valid=valid, traits=TRAITS, content=_content(content, ()), cause=cause
         )
         self._add(user, now, said, fact_id=fact_id)
 

@@ -21,7 +21,6 @@ from muniment.domain.events import (
     FactRevised,
     RetireCause,
     RevisionCause,
-    Status,
     SubjectFrozen,
     SubjectThawed,
     Traits,
@@ -38,6 +37,7 @@ from muniment.errors import (
 )
 from tests import oracle
 from tests.oracle import Culprit, Held, Ledger, Recorded
+from tests.unit.facts import TRAITS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -306,20 +306,11 @@ def _period(item: Item, now: Instant) -> tuple[Instant, Instant]:
 
 
 def _asserted(item: Item, valid: Period) -> FactAsserted:
-    nothing = Traits(
-        category=None,
-        attribute=None,
-        status=Status.ACTIVE,
-        confidence=1.0,
-        importance=0.5,
-        core=False,
-        expires_at=None,
-    )
     empty = Evidence(
         source="user_explicit", source_turns=(), entities=(), metadata={}, claimed_at=None
     )
     content = _content(item, Content(text="", evidence=empty))
-    return FactAsserted(valid=valid, traits=_traits(item, nothing), content=content)
+    return FactAsserted(valid=valid, traits=_traits(item, TRAITS), content=content)
 
 
 def _traits(item: Item, before: Traits) -> Traits:
