@@ -122,12 +122,11 @@ class Route:
             kind = int if name in operation.numbers else str
             found.append(_parameter(name, Annotated[kind, limits]))
         model = self.model
-        if model is not None:
-            place = Query() if operation.method == "GET" else Body()
-            if operation.needed or operation.method == "GET":
-                found.append(_parameter("sent", Annotated[model, place]))
-            else:
-                found.append(_parameter("sent", Annotated[model, place], default=model()))
+        if model is not None and operation.method == "GET":
+            found.append(_parameter("query", Annotated[model, Query()]))
+        elif model is not None:
+            default = inspect.Parameter.empty if operation.needed else model()
+            found.append(_parameter("body", Annotated[model, Body()], default=default))
         for name in self.headers:
             alias, text = HEADERS[name]
             header = Header(alias=alias, description=text)
