@@ -11,7 +11,9 @@ from muniment.api.third_parties import Names, known_others
 from muniment.archive.container import contents
 from muniment.archive.evidence_check import check
 from muniment.domain.text import Json
+from muniment.domain.time import Instant
 from muniment.errors import InvalidValueError
+from muniment.ledger.ids import new_fact_ids
 
 
 TEAM = Scope.team("eng")
@@ -116,3 +118,38 @@ def test_a_name_that_is_a_part_of_a_field_of_ours_leaves_the_field() -> None:
         },
         "content": "[third party 1]",
     }
+
+
+def test_metadata_exempts_nothing_by_the_name_of_a_field() -> None:
+    copied_from = next(new_fact_ids(Instant(0)))
+    said: Json = {
+        "fact_id": "Bob",
+        "metadata": {
+            "survivor": "Bob",
+            "with": {"fact_id": ["Bob"]},
+            "shared_from": "Bob",
+            "copies": [{"shared_from": copied_from}],
+        },
+    }
+
+    hidden = Names(("Bob", copied_from[:4])).hidden(said)
+
+    assert hidden == {
+        "fact_id": "Bob",
+        "metadata": {
+            "survivor": "[third party 1]",
+            "with": {"fact_id": ["[third party 1]"]},
+            "shared_from": "[third party 1]",
+            # The ledger made this up: four characters of it are nobody.
+            "copies": [{"shared_from": copied_from}],
+        },
+    }
+
+
+def test_others_are_found_in_metadata_whatever_its_fields_are_called(
+    store: MemoryStore,
+) -> None:
+    said: Json = {"fact_id": "x1", "metadata": {"survivor": "bob", "shared_from": "u-77"}}
+
+    assert known_others(store._ledger.vault, TEAM, [said]) == ("bob", "u-77")
+    assert known_others(store._ledger.vault, TEAM, [{"survivor": "bob"}]) == ()
