@@ -9,6 +9,7 @@ are words of their own too often; these have to be given as names.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 
 from muniment.domain.scope import Scope, ScopeKind
 from muniment.domain.text import Json
@@ -96,9 +97,9 @@ def known_others(vault: Vault, whose: Scope, said: Iterable[Json]) -> tuple[str,
         for word in _WORD.findall(text)
         for candidate in _candidates(word)
     )
-    return tuple(
-        each for each in candidates if each != whose.name and _is_known(vault, each)
-    )
+    scopes = (scope for each in candidates for scope in _scopes(each))
+    known = {scope.name for scope in vault.known(scopes)}
+    return tuple(each for each in candidates if each != whose.name and each in known)
 
 
 def _candidates(word: str) -> Iterator[str]:
@@ -115,15 +116,11 @@ def _candidates(word: str) -> Iterator[str]:
                 yield run[at : at + length]
 
 
-def _is_known(vault: Vault, name: str) -> bool:
+def _scopes(name: str) -> Iterator[Scope]:
+    """Yield whom an id may name; nobody, if it can be no id."""
     for kind in (ScopeKind.USER, ScopeKind.TEAM):
-        try:
-            scope = Scope(kind, name)
-        except InvalidScopeError:
-            return False
-        if vault.find(scope) is not None:
-            return True
-    return False
+        with suppress(InvalidScopeError):
+            yield Scope(kind, name)
 
 
 def _texts(value: Json, *, in_metadata: bool = False) -> Iterator[str]:

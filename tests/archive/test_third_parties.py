@@ -2,9 +2,11 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from muniment import MemoryStore, Scope
 from muniment.api.third_parties import Names, known_others
@@ -14,6 +16,7 @@ from muniment.domain.text import Json
 from muniment.domain.time import Instant
 from muniment.errors import InvalidValueError
 from muniment.ledger.ids import new_fact_ids
+from muniment.ledger.vault import Vault
 
 
 TEAM = Scope.team("eng")
@@ -153,3 +156,29 @@ def test_others_are_found_in_metadata_whatever_its_fields_are_called(
 
     assert known_others(store._ledger.vault, TEAM, [said]) == ("bob", "u-77")
     assert known_others(store._ledger.vault, TEAM, [{"survivor": "bob"}]) == ()
+
+
+class Counted:
+    """A connection to a vault, and how often anyone had it."""
+
+    def __init__(self, vault: Vault) -> None:
+        self._standing, self.turns = vault._standing, 0
+
+    def held(self) -> AbstractContextManager[sa.Connection]:
+        self.turns += 1
+        return self._standing.held()
+
+
+def test_of_a_long_text_the_vault_is_asked_for_many_candidates_at_once(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = "".join(chr(0x4E00 + number * 7 % 20_000) for number in range(3_000))
+    vault = store._ledger.vault
+    counted = Counted(vault)
+    monkeypatch.setattr(vault, "_standing", counted)
+
+    found = known_others(vault, TEAM, [f"{written}王小明{written[::-1]}"])
+
+    assert found == ("王小明",)
+    # There are more than 18,000 candidates, each of which may be a user or a team.
+    assert counted.turns < 100
