@@ -33,7 +33,6 @@ from muniment.api.replaying import Badcase
 from muniment.api.shapes import shaped
 from muniment.api.signatures import Verbs
 from muniment.api.wire import revived
-from muniment.domain.acts import VERBS, Act
 from muniment.domain.scope import Scope
 from muniment.errors import (
     ConfigurationError,
@@ -192,7 +191,7 @@ class Client(Verbs):
             return revived(operation.answer, response.json())
         except ValueError as error:
             raise ServiceUnavailableError(
-                str(response.url.host), str(error), may_be_written=_may_write(operation)
+                str(response.url.host), str(error), may_be_written=operation.writes
             ) from error
 
     def _sent(
@@ -217,7 +216,7 @@ class Client(Verbs):
             params=_query(sent) if operation.method == "GET" else None,
             json=sent if operation.method == "POST" and known else None,
         )
-        return self._response(request, may_write=_may_write(operation))
+        return self._response(request, may_write=operation.writes)
 
     def _response(self, request: httpx.Request, *, may_write: bool) -> httpx.Response:
         try:
@@ -232,13 +231,6 @@ class Client(Verbs):
                 may_be_written=may_write and not isinstance(error, _NOT_SENT),
             ) from error
         raise _error(body)
-
-
-def _may_write(operation: Operation) -> bool:
-    """Whether what it asks for may change something, were it heard."""
-    if operation.method == "GET" or operation.verb.startswith("plan_"):
-        return False
-    return not operation.reads or VERBS[operation.verb].act is Act.OPERATE
 
 
 def _check(url: object, api_key: object) -> None:
@@ -288,7 +280,7 @@ def _point(given: object) -> object:
 def _headers(operation: Operation, given: dict[str, Any]) -> dict[str, str]:
     """Take out of *given* what travels as a header."""
     found = {}
-    if operation.reads:
+    if operation.reasoned:
         for name in _INQUIRY:
             if name in given:
                 header = "Muniment-" + name.title().replace("_", "-")

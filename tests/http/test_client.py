@@ -10,8 +10,13 @@ from typing import Any
 
 import pytest
 
+from muniment.api.operations import OPERATIONS
 from muniment.client import Client
-from muniment.errors import ConfigurationError, ServiceUnavailableError
+from muniment.domain.acts import VERBS
+from muniment.errors import (
+    ConfigurationError,
+    ServiceUnavailableError,
+)
 
 
 NOWHERE = "http://127.0.0.1:9"
@@ -62,6 +67,21 @@ def test_a_write_that_was_heard_may_have_been_made_and_a_read_is_none(
             with pytest.raises(ServiceUnavailableError, match="then repeat") as caught:
                 read()
             assert "idempotency" not in str(caught.value)
+
+
+def test_an_operation_writes_if_its_verb_appends_and_if_it_keeps_the_store() -> None:
+    writes = {each.verb for each in OPERATIONS if each.writes}
+
+    assert writes >= {name for name, verb in VERBS.items() if verb.writes}
+    assert {verb for verb in writes if not VERBS[verb].writes} == {
+        *("archive", "prune", "import_export", "flush_receipts", "rotate_key"),
+        *("catch_up", "rebuild", "reconcile", "reindex"),
+    }
+    for each in OPERATIONS:
+        assert not (each.writes and each.method == "GET"), each.verb
+        assert each.writes or not each.keyed, each.verb
+        appends = each.verb in VERBS and VERBS[each.verb].writes
+        assert each.reasoned != appends, each.verb
 
 
 def test_a_write_that_was_refused_a_connection_was_not_made() -> None:

@@ -90,7 +90,7 @@ class Route:
         latest.set(None)
         answer = found(**fields) if callable(found) else found
         shape = shaped(enveloped(self.operation.answer, answer))
-        headers = _point(latest.get()) if self.operation.reads else {}
+        headers = _point(latest.get()) if self.operation.reasoned else {}
         if isinstance(shape, dict) and isinstance(shape.get("version"), int):
             headers["ETag"] = f'"{shape["version"]}"'
         return Response(
@@ -135,7 +135,7 @@ class Route:
 
 
 def _headers(operation: Operation) -> list[str]:
-    names = ["reason", "matter", "break_glass"] if operation.reads else []
+    names = ["reason", "matter", "break_glass"] if operation.reasoned else []
     if operation.verb == "whoami":
         return []
     if operation.keyed and operation.verb not in _ONCE:
