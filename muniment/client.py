@@ -197,12 +197,11 @@ class Client(Verbs):
     def _sent(
         self, operation: Operation, /, *args: object, **given_: object
     ) -> httpx.Response:
-        given = _named(operation, args, given_)
+        given = _named(operation, _by_name(operation.verb, args, given_))
         path = operation.path
         for name in [each[1:-1] for each in path.split("/") if each[:1] == "{"]:
-            if name not in given:
-                raise InvalidValueError(name, None, "given")
-            path = path.replace(f"{{{name}}}", quote(str(given.pop(name)), safe=""))
+            part = _part(name, given.pop(name, None), operation.numbers)
+            path = path.replace(f"{{{name}}}", part)
         headers = _headers(operation, given)
         known = {**operation.needed, **operation.taken}
         for name in given:
@@ -251,14 +250,35 @@ def _check(url: object, api_key: object) -> None:
         )
 
 
-def _named(
-    operation: Operation, args: tuple[object, ...], fields: Mapping[str, object]
-) -> dict[str, Any]:
+def _by_name(
+    verb: str, args: tuple[object, ...], fields: Mapping[str, object]
+) -> dict[str, object]:
+    """Return what a verb was called with, or refuse what Python would of a method."""
+    names = _BY_PLACE.get(verb, ())
+    if len(args) > len(names):
+        raise TypeError(
+            f"{verb}() takes {len(names)} arguments by place but {len(args)} were given"
+        )
+    placed = dict(zip(names, args, strict=False))
+    for name in placed:
+        if name in fields:
+            raise TypeError(f"{verb}() got multiple values for argument {name!r}")
+    return {**placed, **fields}
+
+
+def _part(name: str, value: object, numbers: tuple[str, ...]) -> str:
+    """Return an argument as a part of a path; none that would make it another path."""
+    text = str(value) if name in numbers and value is not None else value
+    if not isinstance(text, str) or "/" in text or text in ("", ".", ".."):
+        raise InvalidValueError(name, value, "as the service gave it")
+    return quote(text, safe="")
+
+
+def _named(operation: Operation, called: Mapping[str, object]) -> dict[str, Any]:
     """Return what is sent, by the names of the operation."""
     given: dict[str, Any] = {
-        name: each for name, each in fields.items() if each is not None
+        name: each for name, each in called.items() if each is not None
     }
-    given |= dict(zip(_NAMES.get(operation.verb, ()), args, strict=False))
     if isinstance(ago := given.pop("older_than", None), timedelta):
         given["older_than_us"] = ago // timedelta(microseconds=1)
     if "user_id" in given and not isinstance(given.get("principal"), Mapping):
@@ -315,9 +335,13 @@ def _error(body: Any) -> MunimentError:  # noqa: ANN401 - JSON
 
 _BY_STATUS: Final = {400: errors.InvalidInput, 404: errors.NotFound, 500: errors.Corruption}
 
-_NAMES: Final = {
-    verb: [each for each in inspect.signature(method).parameters if each != "self"]
+_BY_PLACE: Final = {
+    verb: [
+        name
+        for name, each in inspect.signature(method).parameters.items()
+        if name != "self" and each.kind is each.POSITIONAL_OR_KEYWORD
+    ]
     for verb in _BY_VERB
     if callable(method := getattr(MemoryStore, verb, None))
 }
-"""By verb, the names of its arguments, those that may come by their place first."""
+"""By verb, the arguments that need no name; the rest are by keyword alone."""

@@ -3,18 +3,20 @@
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 
+from muniment import MemoryStore
 from muniment.api.operations import OPERATIONS
 from muniment.client import Client
 from muniment.domain.acts import VERBS
 from muniment.errors import (
     ConfigurationError,
+    InvalidValueError,
     ServiceUnavailableError,
 )
 
@@ -90,6 +92,35 @@ def test_a_write_that_was_refused_a_connection_was_not_made() -> None:
         client.remember("tea", user_id="u-1")
 
     assert not caught.value.may_be_written
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda asked: asked.get("f", "2026-01-01T00:00:00Z"),
+        lambda asked: asked.get("f", fact_id="f"),
+        lambda asked: asked.get_all("u-1"),
+        lambda asked: asked.remember("tea", "u-1"),
+        lambda asked: asked.search("tea", "u-1", 3),
+        lambda asked: asked.archive("P30D"),
+    ],
+)
+def test_an_argument_that_has_no_place_is_a_type_error_as_for_the_store(
+    store: MemoryStore, call: Callable[[Any], object]
+) -> None:
+    with pytest.raises(TypeError):
+        call(store)
+    with Client(NOWHERE, api_key="mnm_x") as client, pytest.raises(TypeError):
+        call(client)
+
+
+@pytest.mark.parametrize("given", [None, "", ".", "..", "f/history", 7, True])
+def test_what_would_make_a_path_another_path_is_no_id(given: Any) -> None:  # noqa: ANN401
+    with Client(NOWHERE, api_key="mnm_x") as client:
+        with pytest.raises(InvalidValueError, match="fact_id must be as the service"):
+            client.get(given)
+        with pytest.raises(InvalidValueError, match="fact_id must be as the service"):
+            client.restore(fact_id=given)
 
 
 @pytest.mark.parametrize(
