@@ -27,6 +27,7 @@ from muniment.api.answers import Receipt, RollbackPlan
 from muniment.api.badcases import replayed
 from muniment.api.giving import Evidence, given_out
 from muniment.api.importing import Imported, read_document
+from muniment.api.inputs import scope_of
 from muniment.api.operation import Operation
 from muniment.api.operations import OPERATIONS
 from muniment.api.replaying import Badcase
@@ -38,6 +39,7 @@ from muniment.errors import (
     ConfigurationError,
     InvalidValueError,
     MunimentError,
+    NotFound,
     ServiceUnavailableError,
     UnknownFieldError,
 )
@@ -206,7 +208,7 @@ class Client(Verbs):
         known = {**operation.needed, **operation.taken}
         for name in given:
             if name not in known:
-                raise UnknownFieldError(name, sorted(known))
+                raise UnknownFieldError(name, _fields_of(operation))
         sent = shaped(given)
         request = self._http.build_request(
             operation.method,
@@ -269,8 +271,10 @@ def _by_name(
 def _part(name: str, value: object, numbers: tuple[str, ...]) -> str:
     """Return an argument as a part of a path; none that would make it another path."""
     text = str(value) if name in numbers and value is not None else value
-    if not isinstance(text, str) or "/" in text or text in ("", ".", ".."):
-        raise InvalidValueError(name, value, "as the service gave it")
+    if not isinstance(text, str) or not text:
+        raise InvalidValueError(name, value, "text that is not empty")
+    if "/" in text or text in (".", ".."):
+        raise NotFound(f"no {name} is {shown(text)}; name one as the service gave it")
     return quote(text, safe="")
 
 
@@ -281,12 +285,24 @@ def _named(operation: Operation, called: Mapping[str, object]) -> dict[str, Any]
     }
     if isinstance(ago := given.pop("older_than", None), timedelta):
         given["older_than_us"] = ago // timedelta(microseconds=1)
-    if "user_id" in given and not isinstance(given.get("principal"), Mapping):
-        given["scope"] = Scope.user(given.pop("user_id"))
+    is_about = "scope" in {**operation.needed, **operation.taken}
+    is_missing = "scope" in operation.needed and "scope" not in given
+    if is_missing or (is_about and "user_id" in given):
+        given["scope"] = scope_of(given.pop("user_id", None), given.get("scope"))
     for sent, argument in operation.renamed.items():
         if argument in given:
             given[sent] = given.pop(argument)
     return given
+
+
+def _fields_of(operation: Operation) -> list[str]:
+    """Return what a caller may say to an operation, by the names of the verb."""
+    sent = {**operation.needed, **operation.taken}
+    names = {operation.renamed.get(each, each) for each in sent}
+    names |= {"user_id"} if "scope" in sent else set()
+    names |= {"idempotency_key"} if operation.keyed else set()
+    names |= {"expected_version"} if operation.if_match else set()
+    return sorted(names | set(_INQUIRY if operation.reasoned else ()))
 
 
 def _point(given: object) -> object:

@@ -10,14 +10,17 @@ from typing import Any
 
 import pytest
 
-from muniment import MemoryStore
+from muniment import MemoryStore, Scope
 from muniment.api.operations import OPERATIONS
 from muniment.client import Client
 from muniment.domain.acts import VERBS
 from muniment.errors import (
     ConfigurationError,
+    InvalidScopeError,
     InvalidValueError,
+    NotFound,
     ServiceUnavailableError,
+    UnknownFieldError,
 )
 
 
@@ -114,13 +117,50 @@ def test_an_argument_that_has_no_place_is_a_type_error_as_for_the_store(
         call(client)
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda asked: asked.get_all(),
+        lambda asked: asked.remember("tea"),
+        lambda asked: asked.get_all(user_id="u-1", scope=Scope.team("eng")),
+        lambda asked: asked.search("tea", user_id="u-1", scope=Scope.team("eng")),
+    ],
+)
+def test_nobody_and_two_are_refused_as_by_the_store(
+    store: MemoryStore, call: Callable[[Any], object]
+) -> None:
+    with pytest.raises(InvalidScopeError) as by_store:
+        call(store)
+    with Client(NOWHERE, api_key="mnm_x") as client, pytest.raises(InvalidScopeError) as e:
+        call(client)
+
+    assert str(e.value) == str(by_store.value)
+
+
+def test_a_field_that_nobody_defined_is_refused_with_those_of_the_verb() -> None:
+    raised = pytest.raises(UnknownFieldError)
+    with Client(NOWHERE, api_key="mnm_x") as client, raised as caught:
+        client.get_memory_as_of(user_id="u-1", timestmp="2026-01-01T00:00:00Z")  # type: ignore[call-arg]
+
+    assert set(caught.value.known) == {
+        *("user_id", "scope", "timestamp", "valid_at"),
+        *("reason", "matter", "break_glass"),
+    }
+
+
 @pytest.mark.parametrize("given", [None, "", ".", "..", "f/history", 7, True])
-def test_what_would_make_a_path_another_path_is_no_id(given: Any) -> None:  # noqa: ANN401
+def test_what_would_make_a_path_another_path_is_no_id_as_for_the_store(
+    store: MemoryStore,
+    given: Any,  # noqa: ANN401
+) -> None:
+    kind = NotFound if given and isinstance(given, str) else InvalidValueError
+
     with Client(NOWHERE, api_key="mnm_x") as client:
-        with pytest.raises(InvalidValueError, match="fact_id must be as the service"):
-            client.get(given)
-        with pytest.raises(InvalidValueError, match="fact_id must be as the service"):
-            client.restore(fact_id=given)
+        for asked in (store, client):
+            with pytest.raises(kind, match=r"fact_id must be text|no fact_id|no such fact"):
+                asked.get(given)
+            with pytest.raises(kind):
+                asked.restore(fact_id=given)
 
 
 @pytest.mark.parametrize(
