@@ -15,6 +15,7 @@ from muniment.domain.events import RevisionCause
 from muniment.domain.scope import ScopeKind
 from muniment.errors import (
     ChangeContestedError,
+    IdempotencyConflictError,
     LedgerBusyError,
     NotFound,
     VersionConflictError,
@@ -131,9 +132,13 @@ class ContestableStore(AccountableStore):
         }
         proposed = Proposed(reason=origin.reason, asked={**asked, "fact_id": fact.fact_id})
         made = ProposalMade(verb=action, size=1, needed=1, proposal=proposed)
-        proposal_id, _ = Proposals(self._ledger).make(
-            fact.scope, made, origin, fact_id=fact.fact_id
-        )
+        try:
+            proposal_id, _ = Proposals(self._ledger).make(
+                fact.scope, made, origin, fact_id=fact.fact_id
+            )
+        except IdempotencyConflictError as error:
+            # As the caller named it.
+            raise IdempotencyConflictError(str(key), error.tx_id) from None
         head = self._head(fact.fact_id)
         return ChangeContestedError(fact.fact_id, expected, head, proposal_id)
 

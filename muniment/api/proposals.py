@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from muniment.api.transacting import request_body
 from muniment.domain.access_events import (
     ProposalApproved,
     ProposalCarriedOut,
@@ -120,7 +121,13 @@ class Proposals:
             named.append(next(new_fact_ids(transaction.recorded_at)))
             transaction.open_stream(PROPOSAL + named[-1], made)
 
-        committed = self._transact("propose", scope, origin, work)
+        said = made.proposal.asked if made.proposal is not None else {}
+        asked = {
+            # Which version a fact is in is looked up: a retry asks for what it asked for.
+            "asked": {name: said[name] for name in said if name != "version"},
+            "verb": made.verb,
+        }
+        committed = self._transact("propose", scope, origin, work, **asked)
         if committed.repeated:
             return committed.events[0].stream.removeprefix(PROPOSAL), committed
         return named[-1], committed
@@ -163,7 +170,8 @@ class Proposals:
             stream = PROPOSAL + proposal.proposal_id
             transaction.add_to(stream, [ProposalCarriedOut()])
 
-        return self._transact("carry_out", proposal.scope, origin, work)
+        named = {"proposal_id": proposal.proposal_id}
+        return self._transact("carry_out", proposal.scope, origin, work, **named)
 
     def find(self, proposal_id: str) -> Proposal:
         """
@@ -233,7 +241,8 @@ class Proposals:
         def checked(transaction: Transaction) -> None:
             work(transaction, _checked(transaction, proposal, ProposalState.OPEN))
 
-        return self._transact(action, proposal.scope, origin, checked)
+        named = {"proposal_id": proposal.proposal_id}
+        return self._transact(action, proposal.scope, origin, checked, **named)
 
     def _digest(self, actor: str) -> str:
         key = sealing.derived(self.ledger.vault.ledger_key, "approver")
@@ -245,6 +254,7 @@ class Proposals:
         scope: Scope,
         origin: Origin,
         work: Callable[[Transaction], None],
+        **asked: object,
     ) -> Committed:
         return self.ledger.transact(
             Request(
@@ -252,7 +262,7 @@ class Proposals:
                 origin=origin,
                 scope=scope,
                 fact_id=None,
-                body={"reason": origin.reason},
+                body=request_body(origin, **asked),
                 work=work,
                 passes_freeze=True,
             )

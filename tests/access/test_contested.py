@@ -12,6 +12,7 @@ from muniment.api.proposals import Proposals
 from muniment.errors import (
     ChangeContestedError,
     FactRedactedError,
+    IdempotencyConflictError,
     ProposalStateError,
     VersionConflictError,
 )
@@ -69,6 +70,29 @@ def test_a_change_that_comes_too_late_is_kept_until_the_lead_decides(
     ]
     last = versions[-1]
     assert (last.actor, last.trigger, last.source) == ("u-4", "arbitration", "agent:a-7")
+
+
+def test_a_key_that_kept_one_late_change_does_not_answer_for_another(
+    store: MemoryStore,
+) -> None:
+    lead, other = store.acting_as(LEAD), store.acting_as(OTHER_LEAD)
+    fact = lead.remember("deploys on Friday", scope=TEAM)
+    lead.update(fact.fact_id, content="deploys on Monday", expected_version=1)
+    late: dict[str, Any] = {"expected_version": 1, "idempotency_key": "k"}
+    with pytest.raises(ChangeContestedError):
+        other.update(fact.fact_id, content="周二部署", **late)
+
+    others: list[dict[str, Any]] = [
+        {"content": "周三部署"},
+        {"content": "周二部署", "reason": "heard"},
+    ]
+    for another in others:
+        with pytest.raises(IdempotencyConflictError, match="key '3:u-5:k' was"):
+            other.update(fact.fact_id, **another, **late)
+    with pytest.raises(IdempotencyConflictError, match="key '3:u-5:k' was"):
+        other.correct(fact.fact_id, content="周二部署", **late)
+
+    assert [each.content for each in store.list_proposals(scope=TEAM)] == ["周二部署"]
 
 
 def test_a_rejected_change_stays_on_record_and_changes_nothing(store: MemoryStore) -> None:
