@@ -9,7 +9,7 @@ from muniment.api.certifying import certified
 from muniment.api.copies import Copies, Copy
 from muniment.api.lookup import Lookup
 from muniment.api.proposals import Proposals
-from muniment.api.redacting import WordsRedactor, words_of
+from muniment.api.redacting import Words, WordsRedactor, words_of
 from muniment.domain.events import FactRedacted, SubjectErased
 from muniment.ledger.codec import topic_of
 from muniment.ledger.destruction import Destruction, Step
@@ -134,7 +134,8 @@ class Destroyer:
         """Do every step that is left; each is recorded once it is done."""
         words, also = words_of(destruction), self._contested(destruction)
         if destruction.step is Step.ANNOUNCED and words is not None:
-            self._words.destroy(destruction, words)
+            drawn = self._drawn_from(destruction, words)
+            self._words.destroy(destruction, words, also=drawn)
         elif destruction.step is Step.ANNOUNCED or also:
             self._destructions.destroy_keys(destruction, also=also)
         if not destruction.stream:
@@ -154,6 +155,10 @@ class Destroyer:
             return []
         fact_id = destruction.stream.removeprefix(FACT)
         return Proposals(self._ledger).keys_about(fact_id, destruction.subject_ref)
+
+    def _drawn_from(self, destruction: Destruction, words: Words) -> list[int]:
+        """Return the keys of what was proposed to say, drawn from *words*."""
+        return Proposals(self._ledger).keys_drawn_from(words, destruction.subject_ref)
 
     def _copies_of(self, destruction: Destruction) -> list[Copy]:
         if destruction.stream:
@@ -189,7 +194,8 @@ class Destroyer:
             remaining=self._destructions.remaining(destruction)
             + len(self._contested(destruction))
             if words is None
-            else self._words.remaining(destruction, words),
+            else self._words.remaining(destruction, words)
+            + len(self._drawn_from(destruction, words)),
             verified=self._destructions.scrub(),
         )
         shared = self._report_of_copies(destruction, counts.get(SHARED, 0))

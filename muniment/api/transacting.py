@@ -9,7 +9,7 @@ import msgspec
 
 from muniment.api import showing
 from muniment.api.answers import Fact, Receipt
-from muniment.api.redacting import refuse_redacted
+from muniment.api.redacting import newly_drawn_from, refuse_redacted
 from muniment.domain import subject as subjects
 from muniment.domain.access_events import FactShared
 from muniment.domain.commands import (
@@ -135,7 +135,9 @@ class Transactor:
             fact = transaction.fact(fact_id)
             recorded_at = transaction.recorded_at
             if isinstance(command, ReviseFact):
-                refuse_redacted(transaction, _newly_drawn_from(fact, command))
+                says = command.changes.text is not None
+                drawn = newly_drawn_from(fact, command.source_turns, says=says)
+                refuse_redacted(transaction, drawn)
             asked = _still_entrusted(transaction, fact_id, fact, command)
             transaction.add(fact_id, decide(asked, fact_id, fact, recorded_at=recorded_at))
 
@@ -270,15 +272,6 @@ def _asserted(transaction: Transaction, command: RememberFact, fact_id: str) -> 
     (event,) = decide(command, fact_id, _NEW, recorded_at=recorded_at)
     transaction.add_new(fact_id, event)
     return fact_id
-
-
-def _newly_drawn_from(fact: FactState, command: ReviseFact) -> set[str]:
-    """Return the turns that *command* draws something from, not those it only keeps."""
-    turns = set(command.source_turns)
-    if command.changes.text is not None:
-        return turns
-    said = (fact.said(each.version).content for each in fact.beliefs)
-    return turns.difference(*(e.evidence.source_turns for e in said if e is not None))
 
 
 def _still_entrusted(
