@@ -1,6 +1,6 @@
 """Forgetting for good: redaction, erasure, and the holds that stand against them."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -90,7 +90,7 @@ class Forgetter:
         self.resume()
         # Asked for again it waits still, and no event says so anew.
         waiting |= _deferred_by(committed)
-        self._set_copies_aside(waiting)
+        self._copies.set_aside(self._copies.of_facts(waiting))
         return replace(receipt(committed), deferred=bool(waiting))
 
     def redact_words(
@@ -146,7 +146,7 @@ class Forgetter:
         )
         self.resume()
         waits |= any(isinstance(e.event, WordsRedactionDeferred) for e in committed.events)
-        self._set_copies_aside(waiting | _deferred_by(committed))
+        self._copies.set_aside(self._copies.of_facts(waiting | _deferred_by(committed)))
         return replace(receipt(committed), deferred=waits)
 
     def _redact_each(self, transaction: Transaction, fact_ids: Sequence[str]) -> list[str]:
@@ -278,10 +278,6 @@ class Forgetter:
     def resume(self, *, every: bool = False) -> None:
         """Go on with everything that is announced and not done, see `Destroyer`."""
         self._destroyer.resume(every=every)
-
-    def _set_copies_aside(self, fact_ids: Iterable[str]) -> None:
-        for fact_id in sorted(fact_ids):
-            self._copies.set_aside(self._copies.of_fact(fact_id))
 
     def _anew(self, attempt: Callable[[], Receipt]) -> Receipt:
         """Do what rests on facts that were looked up, anew where others were written."""

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from muniment import MemoryStore, Principal, Scope, Settings
+from muniment.api.copies import Copies, Copy
 from muniment.api.entrusting import Policy
 from muniment.errors import (
     AccessDeniedError,
@@ -109,6 +110,30 @@ def test_who_is_erased_is_gone_from_every_memory_their_facts_were_shared_with(
         assert store.verify()
         assert store.rebuild() > 0
         assert left(store) == set()
+
+
+def test_the_copies_of_what_is_destroyed_are_looked_up_once(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fact_id, copy = shared(store)
+    shared_on(store, copy)
+    session_id = store.start_session(user_id="u-1").session_id
+    turn = store.add_turn(session_id, role="user", content="早")
+    every = Copies._all
+    looked_up: list[int] = []
+
+    def counted(copies: Copies) -> Iterator[Copy]:
+        looked_up.append(len(looked_up))
+        return every(copies)
+
+    monkeypatch.setattr(Copies, "_all", counted)
+    store.redact_turn(turn.turn_id)
+    assert looked_up == []
+    store.forget(fact_id, mode="redact")
+    assert looked_up == [0]
+    store.erase(user_id="u-1", reason="request 2026-26")
+    assert looked_up == [0, 1]
+    assert left(store) == set()
 
 
 def test_a_redacted_fact_takes_its_copies_along_and_an_archived_one_does_not(
