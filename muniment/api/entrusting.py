@@ -56,7 +56,7 @@ class HandedOver:
         policy: What was to be done with them.
         to: Who has them now, if they were kept.
         fact_ids: Which.
-        deferred: Those among them that a legal hold keeps until it is released.
+        deferred: Those among them of which some waits, as of a `Receipt`.
     """
 
     policy: Policy

@@ -91,7 +91,8 @@ class Forgetter:
         # Asked for again it waits still, and no event says so anew.
         waiting |= _deferred_by(committed)
         self._copies.set_aside(self._copies.of_facts(waiting))
-        return replace(receipt(committed), deferred=bool(waiting))
+        waits = bool(waiting) or self._is_left_in_copies([fact_id])
+        return replace(receipt(committed), deferred=waits)
 
     def redact_words(
         self, subject: Subject, words: Words, origin: Origin, *, with_facts: bool
@@ -147,6 +148,7 @@ class Forgetter:
         self.resume()
         waits |= any(isinstance(e.event, WordsRedactionDeferred) for e in committed.events)
         self._copies.set_aside(self._copies.of_facts(waiting | _deferred_by(committed)))
+        waits = waits or self._is_left_in_copies(facts)
         return replace(receipt(committed), deferred=waits)
 
     def _redact_each(self, transaction: Transaction, fact_ids: Sequence[str]) -> list[str]:
@@ -278,6 +280,17 @@ class Forgetter:
     def resume(self, *, every: bool = False) -> None:
         """Go on with everything that is announced and not done, see `Destroyer`."""
         self._destroyer.resume(every=every)
+
+    def _is_left_in_copies(self, fact_ids: Sequence[str]) -> bool:
+        """
+        Whether copies can still be read of facts that were made unreadable.
+
+        A hold on such a copy, or a freeze of the memory it is in, is in the way of it; the
+        release, or the thaw, carries it out.
+        """
+        undone = {each.stream for each in self._destructions.unfinished()}
+        gone = [each for each in fact_ids if FACT + each in undone]
+        return bool(self._copies.readable(self._copies.of_facts(gone)))
 
     def _anew(self, attempt: Callable[[], Receipt]) -> Receipt:
         """Do what rests on facts that were looked up, anew where others were written."""

@@ -1,6 +1,7 @@
 """What is shared stays its owner's: it is erased with them, and handed over by them."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -205,6 +206,32 @@ def test_a_frozen_team_is_not_written_to_and_the_copy_goes_once_it_is_thawed(
     assert str(partial.status) == "PARTIAL"
     assert str(store.erasure_certificate(str(partial.subject_ref)).status) == "DONE"  # type: ignore[union-attr]
     assert left(store) == set()
+
+
+@pytest.mark.parametrize("bound", ["held", "frozen"])
+def test_a_redaction_is_deferred_while_a_copy_that_is_bound_can_be_read(
+    store: MemoryStore, bound: str
+) -> None:
+    fact_id, copy = shared(store)
+    redact = partial(store.forget, fact_id, mode="redact", idempotency_key="r-1")
+    if bound == "held":
+        store.place_hold(scope=TEAM, matter="case 9", hold_id="h-9", fact_id=copy)
+    else:
+        store.freeze(scope=TEAM)
+
+    said, again = redact(), store.forget(fact_id, mode="redact")
+    kept = store.get_fact_history(copy).versions[0].content
+    if bound == "held":
+        store.release_hold("h-9", scope=TEAM)
+    else:
+        store.thaw(scope=TEAM)
+
+    assert (said.deferred, again.deferred, kept) == (True, True, CANARY)
+    assert store.get_fact_history(fact_id).versions[0].content is None
+    assert store.get_fact_history(copy).versions[0].content is None
+    assert "canary-5521" not in left(store)
+    assert not redact().deferred
+    assert not store.forget(fact_id, mode="redact").deferred
 
 
 def test_an_erasure_that_died_before_the_copies_goes_on_when_the_store_is_opened(
