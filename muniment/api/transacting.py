@@ -30,7 +30,7 @@ from muniment.domain.events import (
     SubjectErased,
 )
 from muniment.domain.fact import FactState
-from muniment.domain.scope import Scope
+from muniment.domain.scope import Scope, ScopeKind
 from muniment.errors import UnknownFactError
 from muniment.instants import moment
 from muniment.ledger.codec import topic_of
@@ -277,21 +277,25 @@ def _asserted(transaction: Transaction, command: RememberFact, fact_id: str) -> 
 def _still_entrusted(
     transaction: Transaction, fact_id: str, fact: FactState, command: FactCommand
 ) -> FactCommand:
-    """Return *command*, by which a copy does not forget whose it is and from where."""
+    """Return *command*, by which a shared fact does not forget who answers for it."""
     if not isinstance(command, ReviseFact) or command.changes.metadata is None:
         return command
-    belief = fact.at(transaction.recorded_at)
-    content = fact.said(belief.version).content if belief is not None else None
-    if content is None or not transaction.stream(SHARE + fact_id):
+    if transaction.subject.scope.kind is ScopeKind.USER or not fact.beliefs:
+        return command
+    base = revised(command, fact_id, fact, recorded_at=transaction.recorded_at)
+    content = fact.said(base.version).content
+    if content is None:
         return command
     known = content.evidence.metadata
-    kept = {name: known[name] for name in ENTRUSTED if name in known}
+    is_copy = bool(transaction.stream(SHARE + fact_id))
+    names = (*_ENTRUSTED, "shared_from") if is_copy else _ENTRUSTED
+    kept = {name: known[name] for name in names if name in known}
     changes = replace(command.changes, metadata={**kept, **command.changes.metadata})
     return replace(command, changes=changes)
 
 
-ENTRUSTED = ("owner", "review_at", "shared_from")
-"""What the metadata of a copy say of whom it is entrusted to, and where it is from."""
+_ENTRUSTED = ("owner", "review_at")
+"""What the metadata of a shared fact say of whom it is entrusted to."""
 
 _NEW = showing.state(())
 _GONE = frozenset(

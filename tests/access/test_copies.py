@@ -318,6 +318,26 @@ def test_a_shared_fact_has_an_owner_and_is_looked_at_when_its_time_comes(
         lead.entrust(copy)
 
 
+def test_new_metadata_of_what_a_team_said_itself_leave_who_answers_for_it(
+    store: MemoryStore,
+) -> None:
+    lead = store.acting_as(LEAD)
+    fact = lead.remember("team rule", scope=TEAM, metadata={"shared_from": "主页", "k": 0})
+    entrusted = {"owner": "u-4", "review_at": "2027-01-01T00:00:00.000000Z"}
+    lead.entrust(fact.fact_id, owner="u-4", review_at=entrusted["review_at"])
+    later = lead.update(fact.fact_id, content="规则", valid_from="2030-01-01T00:00:00Z")
+    own = store.remember("Ben 的车", user_id="u-1", metadata={"owner": "Ben"})
+
+    changed = lead.update(fact.fact_id, metadata={"k": 1})
+    ahead = lead.correct(later.fact_id, metadata={}, valid_from="2030-01-01T00:00:00Z")
+    nobodys = lead.correct(fact.fact_id, metadata={"owner": None})
+
+    assert changed.metadata == {**entrusted, "k": 1}
+    assert ahead.metadata == entrusted
+    assert nobodys.metadata == {**entrusted, "owner": None}
+    assert store.update(own.fact_id, metadata={"k": 2}).metadata == {"k": 2}
+
+
 @pytest.mark.parametrize("policy", ["keep", "archive", "delete"])
 def test_what_somebody_answered_for_is_dealt_with_when_they_leave(
     store: MemoryStore, policy: Policy
