@@ -1,10 +1,8 @@
 """Forgetting for good: redaction, erasure, and the holds that stand against them."""
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
-from typing import Final
 
 import msgspec
 
@@ -20,6 +18,7 @@ from muniment.api.destroying import SHARED, Destroyer
 from muniment.api.drawn import drawn_from
 from muniment.api.lookup import Lookup
 from muniment.api.redacting import Words, WordsRedactor
+from muniment.api.retrying import anew
 from muniment.api.transacting import receipt
 from muniment.domain import subject as subjects
 from muniment.domain.commands import (
@@ -47,10 +46,6 @@ from muniment.ledger.ledger import Committed
 from muniment.ledger.records import FACT, Origin
 from muniment.ledger.transaction import Request, Transaction
 from muniment.ledger.vault import Subject
-
-
-_ATTEMPTS: Final = 10
-"""How often it is looked up anew which facts those are, while others are written."""
 
 
 class Forgetter:
@@ -109,9 +104,9 @@ class Forgetter:
             with_facts: Whether the facts drawn from it are redacted with it.
         """
         self._words.refuse_what_cannot_be_parted(words)
-        return self._anew(
-            partial(self._redact_words, subject, words, origin, with_facts=with_facts)
-        )
+        attempt = partial(self._redact_words, subject, words, origin, with_facts=with_facts)
+        # Which facts those are is looked up, while others are written.
+        return anew(attempt, where=PlanOutdatedError)
 
     def _redact_words(
         self, subject: Subject, words: Words, origin: Origin, *, with_facts: bool
@@ -291,13 +286,6 @@ class Forgetter:
         undone = {each.stream for each in self._destructions.unfinished()}
         gone = [each for each in fact_ids if FACT + each in undone]
         return bool(self._copies.readable(self._copies.of_facts(gone)))
-
-    def _anew(self, attempt: Callable[[], Receipt]) -> Receipt:
-        """Do what rests on facts that were looked up, anew where others were written."""
-        for _ in range(_ATTEMPTS - 1):
-            with suppress(PlanOutdatedError):
-                return attempt()
-        return attempt()
 
     def _nothing_left(self) -> ErasureCertificate:
         """Return what is said where nothing is known under the name that was given."""

@@ -19,6 +19,7 @@ from muniment.api.opening import (
 from muniment.api.recalling import RecallStores
 from muniment.api.receipting import ReceiptBook
 from muniment.api.restoring import RestorableStore
+from muniment.api.retrying import anew
 from muniment.api.rollbacks import Cause, OnConflict, Planner, plan_fact
 from muniment.api.sources import Kept
 from muniment.api.thinning import Thinner
@@ -29,10 +30,6 @@ from muniment.errors import InvalidValueError, PlanOutdatedError
 from muniment.instants import Time, to_instant
 from muniment.ledger.records import Origin
 from muniment.settings import Settings
-
-
-_ATTEMPTS = 10
-"""How often a rollback that nobody has looked at is planned anew before it gives up."""
 
 
 class MemoryStore(RestorableStore):
@@ -374,16 +371,14 @@ class MemoryStore(RestorableStore):
         on_conflict: OnConflict = "abort",
     ) -> Receipt:
         """Plan and apply, anew where the subject changed in between."""
-        for attempt in range(_ATTEMPTS):
+
+        def attempt() -> Receipt:
             planner = Planner(self._lookup)
-            try:
-                return planner.apply(
-                    make(planner), origin, on_conflict=on_conflict, asked=asked
-                )
-            except PlanOutdatedError:
-                if attempt == _ATTEMPTS - 1:
-                    raise
-        raise AssertionError("the last attempt returns or raises")
+            return planner.apply(
+                make(planner), origin, on_conflict=on_conflict, asked=asked
+            )
+
+        return anew(attempt, where=PlanOutdatedError)
 
 
 def _silent(_done: int) -> None:
