@@ -260,12 +260,6 @@ def _corroborated(
     return False
 
 
-def _decided(transaction: Transaction, fact_id: str, command: FactCommand) -> None:
-    """Collect what *command* makes of a fact."""
-    fact, recorded_at = transaction.fact(fact_id), transaction.recorded_at
-    transaction.add(fact_id, decide(command, fact_id, fact, recorded_at=recorded_at))
-
-
 def _asserted(transaction: Transaction, command: RememberFact, fact_id: str) -> str:
     """Collect a new fact and return its name."""
     recorded_at = transaction.recorded_at
