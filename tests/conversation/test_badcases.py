@@ -294,6 +294,7 @@ def test_what_was_redacted_or_erased_since_stands_as_a_token(backend: Backend) -
         fact = store.forget(tea.fact_id, mode="redact")
         turn = store.redact_turn(said[0].turn_id)
         store.redact_turn(wrong.turn_id)
+        store.forget(team.fact_id, mode="redact")
         store.erase(scope=eng, reason="asked")
 
         case = store.reproduce_badcase(
