@@ -1,5 +1,7 @@
 """A store in which several write the same facts, and what loses against them is kept."""
 
+import hashlib
+import json
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -88,8 +90,11 @@ class ContestableStore(AccountableStore):
             "actor": by.get("actor"),
             "reason": by.get("reason") or proposal.reason,
             "trigger": "arbitration",
-            "idempotency_key": f"arbitrate {proposal.proposal_id} by {by.get('actor')}",
         }
+        # Whoever finishes what another began asks for another thing: they answer for it.
+        said = json.dumps([fields["actor"], fields["reason"]]).encode()
+        digest = hashlib.sha256(said).hexdigest()
+        fields["idempotency_key"] = f"arbitrate {proposal.proposal_id} {digest}"
         cause = REVISIONS[proposal.verb]
         return self._revise_alone(fact_id, cause, fields, action=proposal.verb)
 

@@ -21,7 +21,8 @@ from tests.access.matrix import IDENTITIES
 
 
 SUBJECT, LEAD = IDENTITIES["subject"], IDENTITIES["lead"]
-OTHER_LEAD = Principal(id="u-5", memberships=("lead_of:eng",))
+BY_LEAD = ("lead_of:eng",)
+OTHER_LEAD = Principal(id="u-5", memberships=BY_LEAD)
 TEAM = Scope.team("eng")
 CANARY = "TEAMSECRET3 周三部署"
 
@@ -94,6 +95,33 @@ def test_a_key_that_kept_one_late_change_does_not_answer_for_another(
         other.correct(fact.fact_id, content="周二部署", **late)
 
     assert [each.content for each in store.list_proposals(scope=TEAM)] == ["周二部署"]
+
+
+@pytest.mark.parametrize("finisher", [LEAD, Principal(id="u-6", memberships=BY_LEAD)])
+def test_what_was_agreed_to_is_said_once_whoever_finishes_what_a_dead_process_began(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch, finisher: Principal
+) -> None:
+    fact = store.acting_as(LEAD).remember("on Friday", scope=TEAM)
+    proposal_id = contested(store, fact.fact_id)
+    with monkeypatch.context() as patched:
+        patched.setattr(Proposals, "carry_out", _die)
+        with pytest.raises(SystemExit):
+            store.acting_as(LEAD).approve(proposal_id, reason="she was there")
+    approved = store.list_proposals(scope=TEAM)[0].state
+
+    done = store.acting_as(finisher).approve(proposal_id, reason="it was left undone")
+
+    assert (str(approved), str(done.state)) == ("approved", "done")
+    versions = store.get_fact_history(fact.fact_id).versions
+    assert [each.content for each in versions if each.kind != "corroborated"] == [
+        "on Friday",
+        "deploys on Monday",
+        CANARY,
+    ]
+
+
+def _die(*_: object, **__: object) -> None:
+    raise SystemExit
 
 
 def test_a_rejected_change_stays_on_record_and_changes_nothing(store: MemoryStore) -> None:
