@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from functools import partial
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,6 @@ from muniment.errors import (
     InvalidScopeError,
     InvalidValueError,
     UnknownFactError,
-    VersionConflictError,
 )
 from tests.access.matrix import IDENTITIES, REASON
 from tests.stores import BACKENDS, Backend, SettableClock
@@ -318,25 +316,6 @@ def test_a_shared_fact_has_an_owner_and_is_looked_at_when_its_time_comes(
         store.acting_as(SUBJECT).list_shared(user_id="u-1")
     with pytest.raises(InvalidValueError):
         lead.entrust(copy)
-
-
-def test_to_entrust_what_others_never_stop_to_write_ends_in_a_conflict(
-    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    fact = store.remember("规则 0", scope=TEAM)
-    head, tried = store._head, count(1)
-
-    def overtaken(fact_id: str) -> int:
-        read = head(fact_id)
-        store.update(fact_id, content=f"规则 {next(tried)}")
-        return read
-
-    monkeypatch.setattr(store, "_head", overtaken)
-    with pytest.raises(VersionConflictError):
-        store.entrust(fact.fact_id, owner="u-4")
-
-    last = store.get(fact.fact_id)
-    assert (last.content, dict(last.metadata)) == ("规则 10", {})
 
 
 def test_new_metadata_of_what_a_team_said_itself_leave_who_answers_for_it(

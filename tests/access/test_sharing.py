@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -265,3 +266,22 @@ def test_a_person_erases_their_own_without_asking_and_the_owner_of_the_store_any
     theirs = store.erase(user_id="u-2", reason="request")
 
     assert {str(mine.status), str(theirs.status)} == {"DONE"}
+
+
+def test_to_entrust_what_others_never_stop_to_write_ends_in_a_conflict(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fact = store.remember("规则 0", scope=TEAM)
+    head, tried = store._head, count(1)
+
+    def overtaken(fact_id: str) -> int:
+        read = head(fact_id)
+        store.update(fact_id, content=f"规则 {next(tried)}")
+        return read
+
+    monkeypatch.setattr(store, "_head", overtaken)
+    with pytest.raises(VersionConflictError):
+        store.entrust(fact.fact_id, owner="u-4")
+
+    last = store.get(fact.fact_id)
+    assert (last.content, dict(last.metadata)) == ("规则 10", {})
