@@ -325,6 +325,9 @@ class MemoryStore(RestorableStore):
         """
         Take back one transaction, a rollback or another undo included.
 
+        The one that made a summary is taken back by withdrawing that, which is not undone
+        in turn: its turns can be done anew.
+
         Args:
             tx_id: Its number.
             on_conflict: As of `apply`.
@@ -332,13 +335,16 @@ class MemoryStore(RestorableStore):
 
         Raises:
             UnknownTransactionError: If there is none.
-            NothingToUndoError: If it changed no fact.
+            NothingToUndoError: If it changed no fact, and made no summary.
             RollbackConflictError: If others wrote on top and *on_conflict* is ``abort``.
         """
         inputs.count("tx_id", tx_id, least=1, most=2**62)
+        origin = inputs.origin(by)
+        if withdrawn := self._summary_undone(tx_id, origin):
+            return withdrawn
         return self._planned(
             lambda planner: planner.undo(tx_id),
-            inputs.origin(by),
+            origin,
             asked={"tx_id": tx_id},
             on_conflict=on_conflict,
         )
