@@ -217,7 +217,8 @@ class WritingStore(IndexedStore):
             fact_id: The fact.
             mode: ``retire`` keeps it in its history, and `restore` brings it back;
                 ``redact`` makes the content of all its versions unreadable for good, and
-                waits where a legal hold binds it.
+                waits where a legal hold binds it, or a copy that was shared; then, and
+                while a frozen memory has a copy, the receipt is `deferred`.
             expected_version: Only if nothing it believes changed after this version.
             by: See `By`.
 
