@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import takewhile
 from typing import Final
 
 from muniment.api.certificates import StoreReport
@@ -132,7 +133,7 @@ class Destroyer:
 
     def _carry_out(self, destruction: Destruction) -> None:
         """Do every step that is left; each is recorded once it is done."""
-        words, also = words_of(destruction), self._contested(destruction)
+        words, also = words_of(destruction), self._others(destruction)
         if destruction.step is Step.ANNOUNCED and words is not None:
             self._words.destroy(destruction, words)
         elif destruction.step is Step.ANNOUNCED or also:
@@ -148,12 +149,22 @@ class Destroyer:
         text = "" if destruction.stream else self._certified(destruction, stores)
         self._destructions.move(destruction, step, certificate=text)
 
-    def _contested(self, destruction: Destruction) -> list[int]:
-        """Return the keys of what was proposed to say in the place of a redacted fact."""
+    def _others(self, destruction: Destruction) -> list[int]:
+        """
+        Return the keys left of what else says what a redacted fact said.
+
+        That is what was proposed to say in its place, and what of the fact itself is under
+        a key from before it was thinned: the thinning that destroys it may not be done.
+        """
         if not destruction.stream.startswith(FACT):
             return []
-        fact_id = destruction.stream.removeprefix(FACT)
-        return Proposals(self._ledger).keys_about(fact_id, destruction.subject_ref)
+        fact_id, ref = destruction.stream.removeprefix(FACT), destruction.subject_ref
+        stream = self._ledger.recorder.read_stream(destruction.stream)
+        # What follows is no content, and has to stay readable.
+        said = takewhile(lambda e: e.sealed.topic != topic_of(FactRedacted), stream)
+        former = {each.sealed.key_id for each in said} - {destruction.key_id}
+        left = self._destructions.left_of(ref, former) if former else []
+        return [*left, *Proposals(self._ledger).keys_about(fact_id, ref)]
 
     def _copies_of(self, destruction: Destruction) -> list[Copy]:
         if destruction.stream:
@@ -187,7 +198,7 @@ class Destroyer:
             store="vault",
             removed=counts.get("vault", 0),
             remaining=self._destructions.remaining(destruction)
-            + len(self._contested(destruction))
+            + len(self._others(destruction))
             if words is None
             else self._words.remaining(destruction, words),
             verified=self._destructions.scrub(),

@@ -7,6 +7,7 @@ import pytest
 import sqlalchemy as sa
 
 from muniment import FactHistory, MemoryStore
+from muniment.api.thinning import Thinner
 from muniment.errors import InvalidValueError, ThinnedError, UnknownFactError
 from muniment.ledger.destruction import Step
 from tests.forgetting.lived import BETWEEN, GONE, KEPT, USER, Lived, at, lived, us
@@ -35,6 +36,29 @@ def test_keys_of_what_was_kept_go_with_a_redaction_and_with_an_erasure(
         assert _count(durable, "payload_key") + _count(durable, "thinning") == 0
         assert store.verify()
     assert traces(durable, "CANARY") == []
+
+
+def test_a_redaction_reaches_what_a_thinning_that_is_not_done_has_left(
+    durable: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = lived(durable)
+    with memory.store as store:
+        with monkeypatch.context() as died:
+            died.setattr(Thinner, "resume", lambda _self: None)
+            memory.thin()
+        before = set(wrapped_keys(durable))
+
+        store.forget(memory.fact_id, mode="redact")
+
+        (said,) = store._ledger.vault.destructions.all()
+        assert said.step is Step.DONE
+        # Of the stream: the one from before it was thinned, and the one since.
+        assert len(before - set(wrapped_keys(durable))) == 2
+        assert _count(durable, "payload_key") == 0
+        assert {e.content for e in store.get_fact_history(memory.fact_id)} == {None}
+    with durable.open(clock=memory.clock) as store:
+        assert [e.step for e in store._ledger.vault.thinnings.all()] == [Step.DONE]
+        assert store.verify()
 
 
 # B55, B13: archived and backed-up copies say no more than the ledger does.
