@@ -189,10 +189,11 @@ def test_vectors_of_what_was_kept_are_kept_and_the_others_go(
     ]
 
 
+@pytest.mark.parametrize("at_once", [True, False])
 def test_a_thinning_that_was_announced_and_never_said_is_withdrawn(
-    backend: Backend,
+    durable: Backend, *, at_once: bool
 ) -> None:
-    memory = lived(backend)
+    memory = lived(durable)
     with memory.store as store:
         thinnings = store._ledger.vault.thinnings
 
@@ -205,11 +206,18 @@ def test_a_thinning_that_was_announced_and_never_said_is_withdrawn(
         assert [each.step for each in thinnings.all()] == [Step.ANNOUNCED]
         store._ledger.before_commit = lambda *_: None
 
+        if at_once:
+            Thinner(store._lookup).resume()
+            assert _count(durable, "payload_key") + len(thinnings.all()) == 0
         store.remember("goes on", user_id=USER)
+        kept = [memory.known(each).facts for each in KEPT]
         (receipt,) = memory.thin()
 
         assert receipt.fact_ids == (memory.fact_id,)
         assert [each.step for each in thinnings.all()] == [Step.DONE]
+        # The one that was never said had made keys for the same payloads.
+        assert _count(durable, "payload_key") == 4
+        assert [memory.known(each).facts for each in KEPT] == kept
 
 
 def _history(store: MemoryStore, memory: Lived) -> FactHistory:
