@@ -1,6 +1,6 @@
 """Carrying out what was announced: keys first, then every derived copy, step by step."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from typing import Final
@@ -14,7 +14,7 @@ from muniment.api.redacting import WordsRedactor, words_of
 from muniment.domain.events import FactRedacted, SubjectErased
 from muniment.ledger.codec import topic_of
 from muniment.ledger.destruction import Destruction, Step
-from muniment.ledger.records import FACT, SUBJECT
+from muniment.ledger.records import FACT, SUBJECT, StampedEvent
 from muniment.ledger.tombstones import append_tombstone, said_again
 from muniment.ledger.transaction import Transaction
 from muniment.projections.beliefs import DerivedStore
@@ -62,36 +62,42 @@ class Destroyer:
         with self._destructions.turn:
             some = self._destructions
             found = some.all() if every else some.unfinished()
+            said = self._said(found)
             # Copies before what they are copies of, which is done once they are gone.
             for destruction in sorted(found, key=_is_of_subject):
-                if destruction.step is Step.DONE and self._is_said(destruction):
+                is_said = destruction in said
+                if is_said and destruction.step is Step.DONE:
                     continue
-                if self._confirmed(destruction):
+                if is_said or self._confirmed(destruction):
                     self._carry_out(destruction)
 
-    def _is_said(self, destruction: Destruction) -> bool:
-        """Whether the event that says so is in the ledger."""
+    def _said(self, destructions: Sequence[Destruction]) -> Collection[Destruction]:
+        """Return those of which the event that says so is in the ledger."""
+        found = self._ledger.recorder.read_at([each.position for each in destructions])
+        events = {each.position: each for each in found}
+        return {
+            each
+            for each in destructions
+            if each.position in events and self._says(events[each.position], each)
+        }
+
+    def _says(self, event: StampedEvent, destruction: Destruction) -> bool:
         words = words_of(destruction)
         if words is not None:
-            return self._words.is_said(destruction, words)
-        found = self._ledger.recorder.read(after=destruction.position - 1, limit=1)
+            return self._words.says(event, words)
         kind = FactRedacted if destruction.stream else SubjectErased
         stream = destruction.stream or SUBJECT + destruction.subject_ref
-        return any(
-            each.sealed.topic == topic_of(kind) and each.sealed.originator_id == stream
-            for each in found
-        )
+        sealed = event.sealed
+        return sealed.topic == topic_of(kind) and sealed.originator_id == stream
 
     def _confirmed(self, destruction: Destruction) -> bool:
         """Whether a destruction is to be carried out; if it never was said, forget it."""
-        if self._is_said(destruction):
-            return True
         if destruction.step is not Step.ANNOUNCED:
             self._say_again(destruction)
             return True
         with self._ledger.recorder.appending():
             # Whoever announced it held this lock: by now it is said, or never will be.
-            if self._is_said(destruction):
+            if self._said([destruction]):
                 return True
             self._destructions.withdraw(destruction)
         return False
@@ -179,9 +185,11 @@ class Destroyer:
         self._destructions.count(destruction, SHARED, len(copies))
         self._copies.redact(copies, by=self.announce)
         streams = {FACT + each.fact_id for each in copies}
-        for announced in self._destructions.unfinished():
-            if announced.stream in streams and self._confirmed(announced):
-                self._carry_out(announced)
+        announced = [e for e in self._destructions.unfinished() if e.stream in streams]
+        said = self._said(announced)
+        for each in announced:
+            if each in said or self._confirmed(each):
+                self._carry_out(each)
 
     def _purge(self, store: DerivedStore, destruction: Destruction) -> None:
         """Remove a subject from one store, counted before: another may do it, too."""

@@ -10,7 +10,8 @@ from muniment import FactHistory, MemoryStore
 from muniment.api.thinning import Thinner
 from muniment.errors import InvalidValueError, ThinnedError, UnknownFactError
 from muniment.ledger.destruction import Step
-from tests.forgetting.lived import BETWEEN, GONE, KEPT, USER, Lived, at, lived, us
+from muniment.ledger.prepared import Answer, Prepared
+from tests.forgetting.lived import BETWEEN, GONE, KEPT, RULES, USER, Lived, at, lived, us
 from tests.forgetting.traces import Backup, said, traces, wrapped_keys
 from tests.stores import MEMORY, Backend, SettableClock
 
@@ -220,6 +221,30 @@ def test_a_thinning_that_was_announced_and_never_said_is_withdrawn(
         assert [memory.known(each).facts for each in KEPT] == kept
 
 
+def test_to_open_a_store_takes_no_longer_the_more_was_made_unreadable(
+    durable: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = lived(durable)
+    with memory.store as store:
+        make_unreadable(store)
+        assert len(memory.thin()) == 1
+    few = statements_of_opening(durable, memory, monkeypatch)
+
+    with durable.open(clock=memory.clock, embedder="none") as store:
+        for month in (7, 8, 9):
+            memory.clock.now = us(at(2024, month))
+            store.update(memory.fact_id, content=f"of {month}")
+        memory.clock.now = us(at(2027, 6))
+        for _ in range(2):
+            make_unreadable(store)
+        assert len(store.retain(RULES)) == 1
+        listed = store._ledger.vault.thinnings.all(), store._ledger.vault.destructions.all()
+        assert [len(each) for each in listed] == [2, 9]
+    many = statements_of_opening(durable, memory, monkeypatch)
+
+    assert many == few
+
+
 def _history(store: MemoryStore, memory: Lived) -> FactHistory:
     return store.get_fact_history(memory.fact_id)
 
@@ -229,3 +254,31 @@ def _count(backend: Backend, table: str, *, vault: bool = True) -> int:
         return int(
             connection.execute(sa.text(f"SELECT count(*) FROM {table}")).scalar_one()
         )
+
+
+def make_unreadable(store: MemoryStore) -> None:
+    """Redact a fact and a turn, and erase somebody."""
+    fact = store.remember("no longer to be read", user_id=USER)
+    store.forget(fact.fact_id, mode="redact")
+    session = store.start_session(user_id=USER)
+    store.add_turn(session_id=session.session_id, role="user", content="nor this")
+    store.redact_turn(f"{session.session_id}.1")
+    store.remember("nor that", user_id="bob")
+    store.erase(user_id="bob", reason="asked for")
+
+
+def statements_of_opening(
+    durable: Backend, memory: Lived, monkeypatch: pytest.MonkeyPatch
+) -> list[str]:
+    """Return what is asked of the databases while a store is opened."""
+    asked: list[str] = []
+    run = Prepared.run
+
+    def noted(self: Prepared, connection: sa.Connection, **values: object) -> Answer:
+        asked.append(str(self.clause))
+        return run(self, connection, **values)
+
+    with monkeypatch.context() as counting:
+        counting.setattr(Prepared, "run", noted)
+        durable.open(clock=memory.clock, embedder="none").close()
+    return asked
