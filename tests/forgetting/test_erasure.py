@@ -323,8 +323,9 @@ def test_an_erasure_is_partial_while_a_reader_keeps_the_old_log(
 ) -> None:
     if durable.kind == POSTGRESQL:
         pytest.skip("its log is the server's: keys are destroyed instead, and said so")
-    with durable.open(lock_timeout=0.5) as store:
+    with durable.open() as store:
         lived(store)
+    with durable.open(lock_timeout=0.5) as store:
         with reader_of_the_log(durable):
             partial = erased(store)
             again = erased(store)
@@ -347,10 +348,10 @@ def test_a_partial_erasure_is_finished_when_the_store_is_opened_again(
 ) -> None:
     if durable.kind == POSTGRESQL:
         pytest.skip("its log is the server's: keys are destroyed instead, and said so")
-    with durable.open(lock_timeout=0.2) as store:
+    with durable.open() as store:
         lived(store)
-        with reader_of_the_log(durable):
-            partial = erased(store)
+    with durable.open(lock_timeout=0.2) as store, reader_of_the_log(durable):
+        partial = erased(store)
     assert partial.status is ErasureStatus.PARTIAL
 
     with durable.open() as store:
