@@ -42,7 +42,9 @@ class BeliefRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         position: Of the event that said it.
         recorded: From when to when it was believed.
         valid: For when it was believed.
-        content_tag: Keyed digest by which a repeat is found.
+        content_tag: Keyed digest by which a repeat is found; ``None`` of what was redacted
+            or thinned, of which not even a digest stays. In what is made anew from the
+            ledger, `LOST` where it cannot be known and no event says why.
     """
 
     fact_id: str
