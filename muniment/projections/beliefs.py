@@ -236,7 +236,7 @@ def _is(one: Belief | None, other: Belief) -> bool:
     return one is other or one == other
 
 
-def unreadable_after(change: FactChange) -> Runs:
+def without_digest(change: FactChange) -> Runs:
     """Return the versions of which not even a digest may stay, once *change* is made."""
     gone: list[tuple[int, int]] = []
     for each in change.added:
