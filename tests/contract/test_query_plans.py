@@ -23,7 +23,9 @@ LAST = {"LAST_TREE_HEAD"}
 
 BY_DIALECT = {
     "PRESENT",
+    "READ_AT",
     "SETTLED_AT",
+    "SOME_FACT",
     "READ_STREAMS",
     "KEYS",
     "TRANSACTIONS",
