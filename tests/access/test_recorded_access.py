@@ -1,6 +1,5 @@
 """A look at another's memory, or at the past, is in the ledger before it is answered."""
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -24,6 +23,7 @@ from muniment.errors import (
 )
 from tests.access.matrix import IDENTITIES, REASON
 from tests.stores import SECOND, Backend, SettableClock
+from tests.zones import in_zone
 
 
 OFFICER, AUDITOR = IDENTITIES["officer"], IDENTITIES["auditor"]
@@ -345,17 +345,12 @@ def test_a_principal_of_another_tenant_gets_no_store(store: MemoryStore) -> None
     "zone", ["UTC", "Asia/Shanghai", "America/St_Johns", "Pacific/Apia", "Europe/Berlin"]
 )
 def test_the_time_of_an_access_is_the_same_in_every_zone(
-    store: MemoryStore, zone: str, monkeypatch: pytest.MonkeyPatch
+    store: MemoryStore, zone: str
 ) -> None:
     store.remember(CANARY, user_id="u-1")
-    monkeypatch.setenv("TZ", zone)
-    time.tzset()
-    try:
+    with in_zone(zone):
         store.acting_as(OFFICER).get_all(user_id="u-1", reason=REASON)
         (entry,) = store.access_log()
-    finally:
-        monkeypatch.undo()
-        time.tzset()
 
     assert entry.recorded_at.isoformat() == "2026-01-01T00:00:00.000001+00:00"
 
