@@ -65,8 +65,9 @@ def test_without_a_name_or_a_reason_nothing_is_shown(
     assert cli.ask("audit", "log", *OFFICER)["items"] == []
 
 
-@pytest.mark.parametrize("identity", IDENTITIES)
-def test_every_cell_that_the_command_line_reaches(
+# One for each answer there is. Who may do what is tried on the facade, cell by cell.
+@pytest.mark.parametrize("identity", ["subject", "member", "auditor"])
+def test_the_command_line_answers_as_the_table_of_rights_says(
     cli: CommandLine, remembered: dict[str, Any], identity: str
 ) -> None:
     principal = IDENTITIES[identity]
