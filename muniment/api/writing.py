@@ -98,7 +98,7 @@ class WritingStore(IndexedStore):
                 elsewhere.
             user_id: Whose memory; or *scope*.
             scope: Whose memory; or *user_id*.
-            by: See `By`.
+            by: See `By`; its *source_turns* are those of each item that names none.
 
         Returns:
             The receipt; iterating over it gives the facts, one for each item.
