@@ -9,14 +9,14 @@ store and writes the answer.
 
 import asyncio
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Executor
 from contextvars import copy_context
 from typing import Annotated, Any, Final, get_origin
 
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 from starlette.datastructures import QueryParams
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -72,6 +72,10 @@ class AnsweringRoute(APIRoute):
         return self._route.answer(request, self._sent.read(request, body))
 
 
+class _Nothing(BaseModel, extra="forbid"):
+    """Of an operation that takes no fields."""
+
+
 class Sent:
     """Reads what is sent to one operation, and says where it is not as documented."""
 
@@ -95,14 +99,21 @@ class Sent:
         if model is not None and operation.method == "GET":
             query = self._query(request.query_params)
             given["sent"] = _checked(model.model_validate, query, "query")
-        elif model is not None and (body or operation.needed):
+        else:
+            # Passed over, the as_of of a write or of a history would seem to count.
+            _refuse("query", request.query_params, "is not taken in the URL")
+        if operation.method != "GET" and (body or operation.needed):
             _refuse_other_types(request.headers.get("content-type", ""))
-            given["sent"] = _checked(model.model_validate_json, body, "body")
+            model = self._route.model or _Nothing
+            given |= {"sent": _checked(model.model_validate_json, body, "body")}
         for name in self._route.headers:
             given[name] = request.headers.get(HEADERS[name][0])
         return given
 
     def _query(self, sent: QueryParams) -> dict[str, object]:
+        twice = [each for each in sent if len(sent.getlist(each)) > 1]
+        again = [each for each in twice if each not in self._lists]
+        _refuse("query", again, "is given more than once")
         found: dict[str, object] = dict(sent)
         return found | {each: sent.getlist(each) for each in self._lists if each in sent}
 
@@ -119,6 +130,12 @@ def _checked(check: Callable[[Any], object], value: object, *where: str) -> obje
         raise RequestValidationError(
             [{**each, "loc": (*where, *each["loc"])} for each in found]
         ) from error
+
+
+def _refuse(place: str, names: Iterable[str], why: str) -> None:
+    problems = [{"loc": (place, name), "msg": why} for name in names]
+    if problems:
+        raise RequestValidationError(problems)
 
 
 def _refuse_other_types(content_type: str) -> None:
