@@ -146,7 +146,6 @@ class Held(Told):
     def __init__(self, directory: Path, *, whole: bool) -> None:
         super().__init__(directory, "ann")
         self.fact_id = self.facts["ann"]
-        self.other = self.store.remember("the same", user_id="ann").fact_id
         bound = None if whole else self.fact_id
         self.store.place_hold(user_id="ann", fact_id=bound, matter="case", hold_id="h-1")
         self.backup = Backup.of(self.backend, directory.with_name("backup.db"))
@@ -165,7 +164,7 @@ def by_what_may_be_done(held: Held) -> None:
     store, fact_id = held.store, held.fact_id
     store.forget(fact_id)
     store.restore(fact_id)
-    store.merge(fact_id, into=held.other)
+    store.merge(fact_id, into=store.remember("the same", user_id="ann").fact_id)
     store.rollback_fact(fact_id, to_version=0)
 
 
