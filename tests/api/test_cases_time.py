@@ -243,6 +243,20 @@ def test_every_answer_about_a_time_ahead_is_refused(store: MemoryStore) -> None:
         store.rollback_to_timestamp(user_id="u", rollback_to=ahead)
     with pytest.raises(FutureAsOfError):
         store.plan_rollback(user_id="u", to=ahead)
+    session_id = store.start_session(user_id="u").session_id
+    ahead += MICROSECOND
+    for ask in (
+        lambda: store.get_memory_as_of(user_id="nobody", timestamp=ahead),
+        lambda: store.search("fact", user_id="u", as_of=ahead),
+        lambda: store.build_context("fact", user_id="u", as_of=ahead),
+        lambda: store.get_turns(session_id, as_of=ahead),
+        lambda: store.get_turns_before(user_id="u", timestamp=ahead),
+        lambda: store.get_summaries(session_id, as_of=ahead),
+        lambda: store.get_config_as_of(ahead),
+        lambda: store.reproduce_badcase(user_id="u", timestamp=ahead),
+    ):
+        with pytest.raises(FutureAsOfError):
+            ask()
 
 
 def test_what_changes_from_a_time_ahead_on_is_refused(store: MemoryStore) -> None:
