@@ -8,6 +8,7 @@ import typer
 
 from muniment.api.cli import terminal
 from muniment.api.cli.answers import ArchiveRun
+from muniment.api.cli.asking import Looker
 from muniment.api.cli.place import Place
 
 
@@ -42,6 +43,7 @@ class Age:
 def archive(
     context: typer.Context,
     age: Age,
+    looker: Looker,
     at: Place,
     *,
     plan: Annotated[
@@ -67,7 +69,7 @@ def archive(
     """
     if context.invoked_subcommand is not None:
         return
-    with at.opened() as store:
+    with looker.asked(at) as store:
         if plan:
             at.answer(store.plan_archive(until=age.until, older_than=age.span))
             return
@@ -89,7 +91,9 @@ def archive(
 
 
 def query(
-    sql: Annotated[str, typer.Argument(metavar="SQL", help="One SELECT.")], at: Place
+    sql: Annotated[str, typer.Argument(metavar="SQL", help="One SELECT.")],
+    looker: Looker,
+    at: Place,
 ) -> None:
     """
     Ask the archive in SQL, where the package duckdb is installed.
@@ -97,6 +101,6 @@ def query(
     There are two views, events and transactions. Content is sealed there, so what can be
     asked is who, when, what kind, how many. A question reads the archive and nothing else.
     """
-    with at.opened() as store:
+    with looker.asked(at) as store:
         found = store.query_archive(sql)
     at.answer(found)

@@ -8,7 +8,8 @@ import typer
 
 import muniment
 from muniment.api.cli import terminal
-from muniment.api.cli.options import Author, Whose
+from muniment.api.cli.asking import Approval, Author
+from muniment.api.cli.options import Whose
 from muniment.api.cli.place import Place
 from muniment.errors import PlanOutdatedError, RollbackConflictError
 
@@ -183,6 +184,7 @@ def rollback(
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Do it without asking, for scripts.")
     ] = False,
+    approval: Approval = None,
 ) -> None:
     """
     Bring back what was believed: of one fact, at a moment, or without one cause.
@@ -200,7 +202,7 @@ def rollback(
             "a rollback asks before it writes, and nobody can be asked here: look at the "
             "plan with --dry-run, then repeat with --yes"
         )
-    with at.opened() as store:
+    with author.asked(at, approval=approval) as store:
         plan = wanted.plan(store)
         if dry_run or at.is_for_a_person:
             at.answer(plan)
@@ -220,6 +222,7 @@ def undo(
     author: Author,
     at: Place,
     on_conflict: OnConflictOption = OnConflict.ABORT,
+    approval: Approval = None,
 ) -> None:
     """
     Take back one transaction: a rollback, another undo, or any write to facts.
@@ -227,7 +230,7 @@ def undo(
     Nothing is removed, so an undo can be undone in turn. History and blame show which
     transaction wrote what.
     """
-    with at.opened() as store:
+    with author.asked(at, approval=approval) as store:
         receipt = store.undo(tx_id, on_conflict=on_conflict.value, **author.by)
     at.answer(receipt)
 
@@ -248,7 +251,7 @@ def freeze(
     their memory, or withdrew consent.
     """
     scope = whose.scope
-    with at.opened() as store:
+    with author.asked(at) as store:
         receipt = store.freeze(scope=scope, hide=hide, **author.by)
     at.answer(receipt)
 
@@ -256,7 +259,7 @@ def freeze(
 def thaw(whose: Whose, author: Author, at: Place) -> None:
     """Accept writes to a frozen memory again, and use what was hidden."""
     scope = whose.scope
-    with at.opened() as store:
+    with author.asked(at) as store:
         receipt = store.thaw(scope=scope, **author.by)
     at.answer(receipt)
 

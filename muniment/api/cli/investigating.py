@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from muniment.api.cli.answers import Reproduced
+from muniment.api.cli.asking import Looker
 from muniment.api.cli.options import Whose
 from muniment.api.cli.place import Place
 
@@ -18,6 +19,7 @@ At = Annotated[
 
 def reproduce(
     whose: Whose,
+    looker: Looker,
     at_place: Place,
     at: Annotated[
         str, typer.Option(metavar="TIME", help="When it was answered, or recalled.")
@@ -28,6 +30,7 @@ def reproduce(
             metavar="DIR", help="Write the case into this directory, to be run elsewhere."
         ),
     ] = None,
+    *,
     agent: Annotated[
         str | None,
         typer.Option(metavar="MODULE:FUNCTION", help="Ask this agent again, and compare."),
@@ -51,7 +54,7 @@ def reproduce(
     )
 
     called = None if agent is None else named_agent(agent)
-    with at_place.opened() as store:
+    with looker.asked(at_place) as store:
         case = store.reproduce_badcase(
             scope=whose.scope, timestamp=at, agent=called, turns=turns
         )
@@ -61,6 +64,7 @@ def reproduce(
 
 def why(
     whose: Whose,
+    looker: Looker,
     at_place: Place,
     expect: Annotated[
         str, typer.Option(metavar="TEXT", help="What the agent should have known.")
@@ -79,6 +83,6 @@ def why(
     It asks in order whether it was ever said, written (when, by whom), still believed,
     would be found by a search then and now, was recalled, and went into the prompt.
     """
-    with at_place.opened() as store:
+    with looker.asked(at_place) as store:
         found = store.why(expect, scope=whose.scope, query=query, at=at)
     at_place.answer(found)

@@ -1,9 +1,10 @@
 """One run of the command line, from its arguments to its exit code."""
 
+import functools
 import json
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import typer
 
@@ -27,7 +28,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     as_json = "--json" in given
     problem: Exception
     try:
-        return int(app(args=given, prog_name="muniment", standalone_mode=False) or 0)
+        code = _command()(given, prog_name="muniment", standalone_mode=False)
+        return code if isinstance(code, int) else 0
     except MunimentError as error:
         code, problem = exits.code_of(error), error
         message = str(error)
@@ -49,6 +51,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         message = f"{type(error).__name__}: {error}; this is a bug in Muniment, report it"
     _report(problem, message, as_json=as_json)
     return code
+
+
+@functools.cache
+def _command() -> Callable[..., object]:
+    # Made of every command's options, which takes as long as many a command itself.
+    return typer.main.get_command(app)
 
 
 def _report(error: Exception, message: str, *, as_json: bool) -> None:
