@@ -124,7 +124,7 @@ def test_who_has_the_store_itself_gets_an_error_that_leaves_nothing(
     assert not isinstance(caught.value, ChangeContestedError)
     assert store.get_all(scope=TEAM).items == (head,)
     assert store._ledger.present().head.position == head.position
-    assert store.list_proposals(user_id="u-1") == ()
+    assert store.list_proposals(user_id="u-1").items == ()
 
 
 def contested(store: MemoryStore, fact_id: str) -> str:
@@ -227,4 +227,4 @@ def test_what_is_redacted_while_a_late_change_is_kept_takes_none(
     with pytest.raises(FactRedactedError):
         other.update(fact.fact_id, content=CANARY, expected_version=1)
 
-    assert store.list_proposals(scope=TEAM) == ()
+    assert store.list_proposals(scope=TEAM).items == ()

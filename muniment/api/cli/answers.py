@@ -9,7 +9,7 @@ from muniment.api import answers, certificates
 
 if TYPE_CHECKING:
     from muniment import Difference, Progress
-    from muniment.api.accesses import AccessLog, EmergencyAccess
+    from muniment.api.accesses import AccessLog, EmergencyPage
     from muniment.api.credentials import ApiKey
     from muniment.api.custody import Hold, Verification
     from muniment.api.explaining import Diagnosis
@@ -245,13 +245,6 @@ class Reconciled:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Emergencies:
-    """The emergency accesses that wait for a review."""
-
-    emergencies: "tuple[EmergencyAccess, ...]"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Keys:
     """Every API key there ever was."""
 
@@ -262,7 +255,7 @@ Answer: TypeAlias = (
     "answers.Fact | answers.FactHistory | answers.MemoryDiff | answers.MemorySnapshot"
     "| answers.Page | answers.Receipt | answers.RollbackPlan"
     "| certificates.ErasureCertificate | certificates.ErasurePlan | Verification"
-    "| AccessLog | Emergencies | Keys | Principal"
+    "| AccessLog | EmergencyPage | Keys | Principal"
     "| SearchHits | Blamed | Certified | Diagnosis | Due | Held | Indexed | Loaded"
     "| Made | Modified | Rebuilt | Reconciled | Reproduced | Retained | Rotated | Told"
     "| ArchivePlan | ArchiveRun | Evidence | FromArchive | Imported | Rows"

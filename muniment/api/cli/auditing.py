@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from muniment.api.cli import terminal
-from muniment.api.cli.answers import Emergencies, Keys
+from muniment.api.cli.answers import Keys
 from muniment.api.cli.asking import Author, Looker
-from muniment.api.cli.options import Whose
+from muniment.api.cli.options import Cursor, Limit, Whose
 from muniment.api.cli.place import Place
 from muniment.domain.access import Kind, Principal, Role
 
@@ -92,11 +92,8 @@ def log(
     whose: Whose,
     officer: Officer,
     at: Place,
-    limit: Annotated[int, typer.Option(help="At most so many, 1 to 1,000.")] = 100,
-    cursor: Annotated[
-        str | None,
-        typer.Option(metavar="TEXT", help="Where the part before ended; see next_cursor."),
-    ] = None,
+    limit: Limit = 100,
+    cursor: Cursor = None,
 ) -> None:
     """
     Show who looked at a memory, or at all of them, the last look first.
@@ -109,11 +106,13 @@ def log(
     at.answer(found)
 
 
-def emergencies(officer: Officer, at: Place) -> None:
-    """List the emergency accesses that no officer has reviewed."""
+def emergencies(
+    officer: Officer, at: Place, limit: Limit = 100, cursor: Cursor = None
+) -> None:
+    """List the emergency accesses that no officer has reviewed, the latest last."""
     with officer.named.asked(at) as store:
-        found = store.list_broken_glass()
-    at.answer(Emergencies(emergencies=found))
+        found = store.list_broken_glass(limit=limit, cursor=cursor)
+    at.answer(found)
 
 
 def review(

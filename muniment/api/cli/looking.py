@@ -6,7 +6,7 @@ import typer
 
 from muniment.api.cli.answers import Blamed, Modified
 from muniment.api.cli.asking import Looker
-from muniment.api.cli.options import Whose
+from muniment.api.cli.options import Cursor, Limit, Whose
 from muniment.api.cli.place import Place
 
 
@@ -84,11 +84,8 @@ def list_(
     category: Annotated[
         str | None, typer.Option(metavar="NAME", help="Only this category.")
     ] = None,
-    limit: Annotated[int, typer.Option(help="At most so many, 1 to 1,000.")] = 100,
-    cursor: Annotated[
-        str | None,
-        typer.Option(metavar="TEXT", help="Where the part before ended; see next_cursor."),
-    ] = None,
+    limit: Limit = 100,
+    cursor: Cursor = None,
 ) -> None:
     """
     List what is believed of somebody now, part by part.

@@ -12,6 +12,13 @@ import typer
 from muniment.domain.scope import Scope
 
 
+Limit = Annotated[int, typer.Option(help="At most so many, 1 to 1,000.")]
+Cursor = Annotated[
+    str | None,
+    typer.Option(metavar="TEXT", help="Where the part before ended; see next_cursor."),
+]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Whose:
     """Whose memory is meant: exactly one of three."""

@@ -62,10 +62,14 @@ def snapshot(found: MemorySnapshot) -> RenderableType:
 
 def page(found: Page) -> RenderableType:
     """Return part of what is believed now, and how to get the rest."""
-    shown: list[RenderableType] = [facts(found.items)]
-    if found.next_cursor:
-        shown.append(Text(f"more with: --cursor {found.next_cursor}", "dim"))
-    return Group(*shown)
+    return Group(facts(found.items), *more(found.next_cursor))
+
+
+def more(next_cursor: str | None) -> list[RenderableType]:
+    """Return how to get what a list goes on with, if it does."""
+    if next_cursor is None:
+        return []
+    return [Text(f"more with: --cursor {next_cursor}", "dim")]
 
 
 def fact(found: Fact) -> RenderableType:
