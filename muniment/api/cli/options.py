@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import inspect
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -10,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from muniment.domain.scope import Scope
+from muniment.errors import InvalidValueError
 
 
 Limit = Annotated[int, typer.Option(help="At most so many, 1 to 1,000.")]
@@ -57,6 +59,21 @@ class Whose:
         if self.user is not None:
             return Scope.user(self.user)
         return Scope.org() if self.team is None else Scope.team(self.team)
+
+
+def parsed(named: str, text: str | None) -> Any:  # noqa: ANN401 - the store looks at it
+    """
+    Return the JSON that *text* is; ``None`` for none.
+
+    Raises:
+        InvalidValueError: If it is none; *named* says what it is of.
+    """
+    if text is None:
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidValueError(named, text, "JSON") from error
 
 
 def grouped(function: Callable[..., None]) -> Callable[..., None]:

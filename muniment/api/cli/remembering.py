@@ -1,6 +1,5 @@
 """Commands that write: what is remembered, what changed, what is no longer so."""
 
-import json
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -9,9 +8,8 @@ import typer
 from muniment.api.cli import terminal
 from muniment.api.cli.asking import Author
 from muniment.api.cli.looking import FactId
-from muniment.api.cli.options import Whose
+from muniment.api.cli.options import Whose, parsed
 from muniment.api.cli.place import Place
-from muniment.errors import InvalidValueError
 
 
 _SAID = "What is said of it"
@@ -108,7 +106,7 @@ class Said:
             "importance": self.importance,
             "core": self.core,
             "entities": tuple(self.entity or ()) or None,
-            "metadata": _object(self.metadata),
+            "metadata": parsed("--metadata", self.metadata),
             "expires_at": self.expires_at,
         }
         return {name: value for name, value in named.items() if value is not None}
@@ -307,12 +305,3 @@ def restore(
 def _names(fields: list[str] | None) -> tuple[str, ...]:
     """Return fields as the store names them."""
     return tuple(each.replace("-", "_") for each in fields or ())
-
-
-def _object(text: str | None) -> Any:  # noqa: ANN401 - the store says what it may be
-    if text is None:
-        return None
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InvalidValueError("--metadata", text, "a JSON object") from error

@@ -123,7 +123,7 @@ def columns(*titles: str) -> Table:
     table = Table(box=None, header_style="dim", padding=(0, 2, 0, 0))
     for title in titles:
         # An id is there to be copied, so it is never broken.
-        is_name = title in {"fact", "version", "hold"}
+        is_name = title in _NAMES
         table.add_column(title, no_wrap=is_name, overflow="fold")
     return table
 
@@ -166,6 +166,8 @@ def spans(runs: Iterable[tuple[int, int]]) -> str:
 def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
+
+_NAMES = {"fact", "hold", "proposal", "session", "turn", "version"}
 
 _STYLES = {
     "asserted": "green",
