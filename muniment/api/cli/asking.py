@@ -85,9 +85,9 @@ class Asker:
     @property
     def is_somebody(self) -> bool:
         """Whether somebody is named, or something is said of who it is."""
-        return any(
-            (self.as_, self.as_role, self.as_member_of, self.as_lead_of, self.api_key)
-        )
+        # A name that is empty is a mistake, and not nobody, who may do everything.
+        named = self.as_ is not None or self.api_key is not None
+        return named or any((self.as_role, self.as_member_of, self.as_lead_of))
 
     def acting(self, store: "MemoryStore") -> "ActingStore":
         """

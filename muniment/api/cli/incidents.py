@@ -1,8 +1,8 @@
 """Commands for an incident: stop writes, see what a rollback would do, do it, undo it."""
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -167,6 +167,44 @@ class Wanted:
             scope=self.whose.scope, to=self.target.to, where=self.target.cause
         )
 
+    def done(
+        self,
+        store: "muniment.MemoryStore",
+        on_conflict: OnConflict,
+        author: Author,
+        *,
+        seen: "RollbackPlan | None",
+    ) -> "Receipt":
+        """
+        Do it by what was asked for: others agree to that, and not to a plan of a moment.
+
+        Raises:
+            PlanOutdatedError: If it would do something else than was *seen*.
+        """
+        if seen is not None and (now := self.plan(store)).diff != seen.diff:
+            raise PlanOutdatedError(seen.position, now.position)
+        by: Any = author.by
+        if self.fact_id is not None:
+            assert self.target.to_version is not None, "they go together"
+            return store.rollback_fact(
+                self.fact_id, to_version=self.target.to_version, **by
+            )
+        scope = self.whose.scope
+        if self.target.to is not None:
+            return store.rollback_to_timestamp(
+                rollback_to=self.target.to, scope=scope, **by
+            )
+        if by.keys() - {"actor", "reason", "idempotency_key"}:
+            raise typer.TyperException(
+                "in somebody's name, leave out --trigger, --session and --turn"
+            )
+        assert self.target.cause is not None, "it is one of three"
+        cause: Any = asdict(self.target.cause)
+        by["by_actor"] = by.pop("actor", None)
+        return store.rollback_where(
+            scope=scope, on_conflict=on_conflict.value, **cause, **by
+        )
+
 
 def rollback(
     target: Target,
@@ -210,9 +248,12 @@ def rollback(
             return
         if not yes:
             _ask(plan, on_conflict)
-            receipt = store.apply(plan, on_conflict=on_conflict.value, **author.by)
-        else:
+        if author.doer.asker.is_somebody:
+            receipt = wanted.done(store, on_conflict, author, seen=None if yes else plan)
+        elif yes:
             receipt = _applied(store, wanted, on_conflict, author)
+        else:
+            receipt = store.apply(plan, on_conflict=on_conflict.value, **author.by)
     # A person has just seen the same diff as a plan.
     at.answer(replace(receipt, diff=None) if at.is_for_a_person else receipt)
 
