@@ -1,7 +1,7 @@
 """Commands that keep a store: make it, fill it, fold it anew."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +11,10 @@ from muniment.api.cli.answers import FromArchive, Made, Rebuilt, Rotated
 from muniment.api.cli.asking import Author, Looker
 from muniment.api.cli.place import Place
 from muniment.errors import StoreNotFoundError
+
+
+if TYPE_CHECKING:
+    from muniment.api.fields import By
 
 
 def init(at: Place) -> None:
@@ -65,11 +69,7 @@ def load(
     """
     from muniment.api import lines, loading  # noqa: PLC0415 - slow, and not for --help
 
-    given = author.by
-    if given.pop("idempotency_key", None) or given.pop("source_turns", None):
-        raise typer.TyperException(
-            "--idempotency-key and --turn belong to one fact: say them in its line"
-        )
+    given = _of_all_lines(author)
     with at.opened() as store, terminal.progress(file.stat().st_size) as on_progress:
         found = loading.load(
             store,
@@ -82,6 +82,15 @@ def load(
     at.answer(found)
     if found.problems:
         raise lines.load_error(found.problems, loaded=found.facts)
+
+
+def _of_all_lines(author: Author) -> "By":
+    given = author.by
+    if given.pop("idempotency_key", None) or given.pop("source_turns", None):
+        raise typer.TyperException(
+            "--idempotency-key and --turn belong to one fact: say them in its line"
+        )
+    return given
 
 
 def rebuild(
