@@ -61,7 +61,10 @@ class Asker:
     as_role: Annotated[
         list[Role] | None,
         typer.Option(
-            help="With --as: with this role. May be repeated.", rich_help_panel=_ASKS
+            metavar="ROLE",
+            help="With --as: compliance_officer, auditor, administrator or on_call. May "
+            "be repeated.",
+            rich_help_panel=_ASKS,
         ),
     ] = None
     as_member_of: Annotated[

@@ -38,6 +38,9 @@ def reproduce(
     turns: Annotated[
         int, typer.Option(metavar="N", help="Most turns, the newest.")
     ] = 1_000,
+    receipts: Annotated[
+        int, typer.Option(metavar="N", help="Most receipts, the newest.")
+    ] = 100,
 ) -> None:
     """
     Rebuild the moment of an answer: memory, words, configuration and receipts of then.
@@ -56,7 +59,7 @@ def reproduce(
     called = None if agent is None else named_agent(agent)
     with looker.asked(at_place) as store:
         case = store.reproduce_badcase(
-            scope=whose.scope, timestamp=at, agent=called, turns=turns
+            scope=whose.scope, timestamp=at, agent=called, turns=turns, receipts=receipts
         )
     files = () if out is None else write_badcase(case, out)
     at_place.answer(Reproduced(case=case, files=tuple(str(each) for each in files)))

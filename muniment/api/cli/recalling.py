@@ -75,14 +75,19 @@ def context(
     *,
     as_of: AsOf = None,
     receipt: Annotated[
-        bool, typer.Option("--receipt", help="Leave a receipt: an agent is served by it.")
-    ] = False,
+        bool,
+        typer.Option(
+            "--receipt/--no-receipt",
+            help="Whether it leaves a receipt, as what serves an agent does.",
+        ),
+    ] = True,
 ) -> None:
     """
     Show what a model should know to answer a question, as it would be put before it.
 
     Core facts, profile, what answers, summaries and the last turns, within a budget of
-    tokens; what found no room is named. Nothing is recorded of it but with --receipt.
+    tokens; what found no room is named. With --no-receipt nothing is recorded of it: you
+    only want to see.
     """
     only_scopes = whose.named == 0 and wishes.scope
     scope = None if only_scopes else whose.scope

@@ -1,5 +1,6 @@
 """One run of the command line, from its arguments to its exit code."""
 
+import copy
 import functools
 import json
 import sys
@@ -28,7 +29,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     as_json = "--json" in given
     problem: Exception
     try:
-        code = _command()(given, prog_name="muniment", standalone_mode=False)
+        asked = _parser(given[0] if given else "")
+        code = asked(given, prog_name="muniment", standalone_mode=False)
         return code if isinstance(code, int) else 0
     except MunimentError as error:
         code, problem = exits.code_of(error), error
@@ -54,9 +56,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 @functools.cache
-def _command() -> Callable[..., object]:
-    # Made of every command's options, which takes as long as many a command itself.
-    return typer.main.get_command(app)
+def _parser(word: str) -> Callable[..., object]:
+    """Return what reads a line that begins with *word*; made of all where that is none."""
+    # To make it of every command's options takes longer than many a command itself.
+    part = copy.copy(app)
+    part.registered_commands = [e for e in app.registered_commands if e.name == word]
+    part.registered_groups = [e for e in app.registered_groups if e.name == word]
+    is_known = part.registered_commands or part.registered_groups
+    return typer.main.get_command(part if is_known else app)
 
 
 def _report(error: Exception, message: str, *, as_json: bool) -> None:

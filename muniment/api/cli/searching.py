@@ -105,6 +105,25 @@ class Narrowing:
         ),
     ] = None
 
+    receipt: Annotated[
+        bool,
+        typer.Option(
+            "--receipt/--no-receipt",
+            help="Whether it leaves a receipt, as what serves an agent does.",
+            rich_help_panel="Whom it serves",
+        ),
+    ] = True
+    agent: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Which agent.", rich_help_panel="Whom it serves"),
+    ] = None
+    session: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ID", help="In which conversation.", rich_help_panel="Whom it serves"
+        ),
+    ] = None
+
     @property
     def given(self) -> Any:  # noqa: ANN401 - fields of a TypedDict
         """The fields given, by the names of the store."""
@@ -118,6 +137,9 @@ class Narrowing:
             "recent_turns": self.recent_turn,
             "past": self.past or None,
             "min_position": self.min_position,
+            "receipt": self.receipt,
+            "agent": self.agent,
+            "session_id": self.session,
         }
         return {name: value for name, value in named.items() if value is not None}
 

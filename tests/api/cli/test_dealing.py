@@ -109,7 +109,7 @@ def test_one_bad_line_of_a_conversation_means_that_nothing_is_kept(
     assert cli.ask("turns", "list", session)["turns"] == []
 
 
-def test_what_an_agent_is_given_leaves_a_receipt_where_that_is_said(
+def test_what_an_agent_is_given_leaves_a_receipt_and_a_look_none(
     cli: CommandLine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MUNIMENT_EMBEDDER", "none")
@@ -117,10 +117,11 @@ def test_what_an_agent_is_given_leaves_a_receipt_where_that_is_said(
     cli.ask("config", "record", "prompt", "你是助手。", "--text", "--actor", "ops-1")
     set_ = cli.ask("config", "record", "weights", '{"words": 0.7}')
     asked = ("context", "写什么语言?", *USER, "--language", "zh", "--agent", "bot-1")
-    looked = cli.ask(*asked)
+    looked = cli.ask(*asked, "--no-receipt")
+    cli.ask("search", "Rust", *USER, "--no-receipt")
     none = cli.ask("receipts", "list", *USER)["receipts"]
-    served = cli.ask(*asked, "--receipt", "--budget-tokens", "300")
-    cli.ask("context", "tea", "--scope", "user:u-2", "--receipt")
+    served = cli.ask(*asked, "--budget-tokens", "300")
+    cli.ask("context", "tea", "--scope", "user:u-2")
     (receipt,) = cli.ask("receipts", "list", *USER, "--limit", "5")["receipts"]
     (use,) = cli.ask("receipts", "uses", fact["fact_id"])["uses"]
 
@@ -226,7 +227,7 @@ def test_a_person_reads_all_of_it(shown: CommandLine) -> None:
             "nothing drawn": ("turns", "facts", f"{session}.1"),
             "summary": ("summaries", "make", session, "--force", "--keep", "0"),
             "withdrawn": ("summaries", "withdraw", session, "1"),
-            "context": ("context", "喝茶", *TEAM, "--receipt"),
+            "context": ("context", "喝茶", *TEAM),
             "receipts": ("receipts", "list", *TEAM),
             "uses": ("receipts", "uses", fact_id),
             "lost": ("receipts", "lost"),
