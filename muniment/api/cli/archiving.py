@@ -68,6 +68,7 @@ def archive(
     is asked for then comes from the archive.
     """
     if context.invoked_subcommand is not None:
+        _refuse_before(context)
         return
     with looker.asked(at) as store:
         if plan:
@@ -88,6 +89,17 @@ def archive(
             pruned=pruned,
         )
     )
+
+
+def _refuse_before(context: typer.Context) -> None:
+    """Refuse options before the name of another command, which has its own."""
+    for name in context.params:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise typer.TyperException(
+                f"say options after {context.invoked_subcommand}: those before it are of "
+                "archive alone, and would not be used"
+            )
 
 
 def query(

@@ -96,7 +96,7 @@ def redact(
             metavar="TURN-OR-SESSION", help="Its id; that of a turn ends with its number."
         ),
     ],
-    by: KeyedDoer,
+    doer: KeyedDoer,
     at: Place,
     *,
     keep_facts: Annotated[
@@ -117,12 +117,12 @@ def redact(
             "a redaction asks before it destroys, and nobody can be asked here: repeat "
             "with --yes"
         )
-    fields: Any = {"facts": "keep" if keep_facts else "redact", **by.by}
+    fields: Any = {"facts": "keep" if keep_facts else "redact", **doer.by}
     # Imported here: with it comes the database's library, which `--help` can do without.
     from muniment.api.turns import named_turn  # noqa: PLC0415
 
     is_turn = named_turn(words) is not None
-    with by.asked(at) as store:
+    with doer.asked(at) as store:
         if not yes:
             # What is not there is not asked about.
             _ = store.get_turn(words) if is_turn else store.get_session(words)

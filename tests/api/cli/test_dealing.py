@@ -187,6 +187,7 @@ def test_what_is_said_of_who_asks_is_of_somebody(cli: CommandLine) -> None:
     assert cli.fails("end", fact["fact_id"], "--as-lead-of", "eng") == usage
     assert cli.fails("undo", str(fact["tx_id"]), "--approval", "p") == usage
     assert cli.fails("rebuild", "--from-archive", "--as", "o-1") == usage
+    assert cli.fails("archive", "--as", "o-1", "query", "SELECT 1") == usage
     # As by a script whose variable is empty.
     assert cli.fails("list", *USER, "--as", "") == (exits.BAD_INPUT, "InvalidValueError")
     assert cli.fails("list", *USER, "--api-key", "")[1] == "NotAuthenticatedError"
