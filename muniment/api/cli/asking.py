@@ -17,24 +17,14 @@ if TYPE_CHECKING:
     from muniment import ActingStore, MemoryStore
     from muniment.api.fields import By, Deed, KeyedDeed
 
+_ASKS = "Who asks"
+_WROTE = "Provenance"
+
 Approval = Annotated[
     str | None,
     typer.Option(
         metavar="PROPOSAL",
         help="What others agreed to, where rights and settings ask for that.",
-        rich_help_panel="Who asks",
-    ),
-]
-
-_ASKS = "Who asks"
-_WROTE = "Provenance"
-
-_ApiKey = Annotated[
-    str | None,
-    typer.Option(
-        metavar="KEY",
-        envvar="MUNIMENT_API_KEY",
-        help="In the name of whom this API key stands for, instead.",
         rich_help_panel=_ASKS,
     ),
 ]
@@ -83,7 +73,15 @@ class Asker:
             rich_help_panel=_ASKS,
         ),
     ] = None
-    api_key: _ApiKey = None
+    api_key: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KEY",
+            envvar="MUNIMENT_API_KEY",
+            help="Without --as: in the name of whom this API key stands for.",
+            rich_help_panel=_ASKS,
+        ),
+    ] = None
 
     @property
     def is_somebody(self) -> bool:
