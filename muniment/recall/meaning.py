@@ -226,7 +226,9 @@ def _remember(
         vector = found.get(each.said)
         if vector is not None:
             each.opened.vectors[model] = (
-                vector if isinstance(vector, array) else array("f", vector)
+                vector
+                if isinstance(vector, array) and vector.typecode == "f"
+                else array("f", vector)
             )
 
 
