@@ -43,11 +43,12 @@ class Stretch:
         first: The first transaction.
         last: The last one gathered so far.
         event_count: How many events were gathered so far.
+        byte_count: How much these take in memory.
     """
 
     def __init__(self, *, first: TransactionRow) -> None:
         self.first = self.last = first
-        self.event_count = 0
+        self.event_count = self.byte_count = 0
         self._events: list[pa.RecordBatch] = []
         self._transactions: list[pa.RecordBatch] = []
 
@@ -62,6 +63,7 @@ class Stretch:
         self._transactions.append(_transaction_batch(rows))
         if events:
             self._events.append(event_batch(events))
+            self.byte_count += self._events[-1].nbytes
         self.event_count += len(events)
 
     def tables(self) -> tuple[pa.Table, pa.Table]:

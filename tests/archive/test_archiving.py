@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from muniment import MemoryStore
+from muniment.archive import archiver as archiver_module
 from muniment.archive import schema, segment
 from muniment.archive.archiver import Archiver
 from muniment.archive.gathering import Stretch, event_batch, sorted_events
@@ -246,10 +247,14 @@ def test_a_file_that_does_not_read_back_as_it_was_is_not_kept(
         segment.encoded(table)
 
 
-def test_a_segment_ends_when_it_is_full(embedded: Told) -> None:
+@pytest.mark.parametrize("most", [{"segment_events": 4}, {"segment_bytes": 1}])
+def test_a_segment_ends_when_it_is_full(
+    embedded: Told, monkeypatch: pytest.MonkeyPatch, most: dict[str, int]
+) -> None:
+    monkeypatch.setattr(archiver_module, "_PAGE", 4)
     ledger = embedded.store._ledger
     shelf, timeline = shelf_at(str(embedded.place)), embedded.store._lookup.timeline
-    archiver = Archiver(ledger, shelf, timeline, segment_events=4)
+    archiver = Archiver(ledger, shelf, timeline, **most)
 
     written = archiver.run(embedded.clock(), progress=lambda _done, _of: None)
 
