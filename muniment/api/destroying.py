@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
 
-from muniment.api.certificates import StoreReport
+from muniment.api.certificates import SHARED, StoreReport
 from muniment.api.certifying import certified
 from muniment.api.copies import Copies, Copy, copies_of
 from muniment.api.lookup import Lookup
@@ -17,10 +16,6 @@ from muniment.ledger.records import FACT, SUBJECT
 from muniment.ledger.tombstones import append_tombstone, said_again
 from muniment.ledger.transaction import Transaction
 from muniment.projections.beliefs import DerivedStore
-
-
-SHARED: Final = "shared"
-"""What an erasure calls the copies of facts in memories they were shared with."""
 
 
 class Destroyer:

@@ -8,13 +8,14 @@ import msgspec
 
 from muniment.api.answers import Receipt
 from muniment.api.certificates import (
+    SHARED,
     ErasureCertificate,
     ErasurePlan,
     ErasureStatus,
 )
 from muniment.api.certifying import kept_certificate
 from muniment.api.copies import Copies
-from muniment.api.destroying import SHARED, Destroyer
+from muniment.api.destroying import Destroyer
 from muniment.api.drawn import drawn_from
 from muniment.api.lookup import Lookup
 from muniment.api.redacting import Words, WordsRedactor

@@ -36,8 +36,10 @@ class WritingStore(IndexedStore):
     """
     A store that can be written to.
 
-    A write that returned is durable; one that raised left nothing, unless it raised
-    `CommitUncertainError`. Every write takes the fields of `By` besides its own.
+    A write that returned is durable. One that raised changed nothing that is remembered,
+    unless it raised `CommitUncertainError`; `ChangeContestedError` and
+    `ApprovalRequiredError` leave the proposal that they name. Every write takes the fields
+    of `By` besides its own.
     """
 
     def __init__(self, ledger: Ledger, timeline: Timeline, *, content_limit: int) -> None:

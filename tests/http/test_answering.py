@@ -43,6 +43,17 @@ def raw(store: MemoryStore, url: str) -> Iterator[httpx.Client]:
         ("POST", "/v1/facts", [MINE], "body"),
         ("POST", "/v1/facts", None, "body"),
         ("POST", f"{FACT}/end", {"valid_to": 7}, "body.valid_to"),
+        # Nothing is documented in these places.
+        ("GET", f"{FACT}/history?as_of=2000-01-01T00:00:00Z", None, "query.as_of"),
+        ("GET", "/v1/whoami?user=me", None, "query.user"),
+        ("POST", f"{FACT}/forget?mode=redact", None, "query.mode"),
+        ("POST", "/v1/facts?scope=user:u-sent", MINE, "query.scope"),
+        ("POST", "/v1/index/catch-up", {"wait": True}, "body.wait"),
+        ("POST", "/v1/index/catch-up", [1], "body"),
+        ("GET", f"{FACT}/history", {"as_of": "2000"}, "body.as_of"),
+        ("GET", "/v1/facts?scope=user:u-sent", {"category": "x"}, "body.category"),
+        # And this says two things.
+        ("GET", "/v1/facts?scope=user:u-sent&scope=user:u-other", None, "query.scope"),
     ],
 )
 def test_a_field_that_is_not_as_documented_is_named(
