@@ -150,6 +150,7 @@ def test_what_a_source_of_truth_says_wins_whoever_comes_first(store: MemoryStore
     assert won.content == "Xu leads"
     assert seen.content == "Xu, as of May"
     assert len(store.get_fact_history(fact.fact_id).versions) == 4
+    assert len(store.list_proposals(scope=TEAM)) == 1
 
 
 def test_a_late_change_to_a_memory_of_ones_own_is_an_error_and_no_more(
