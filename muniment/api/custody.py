@@ -292,10 +292,11 @@ class CustodialStore(WritingStore):
             and succeeds.
 
         Raises:
+            InvalidValueError: If *reason* says nothing.
             SubjectFrozenError: If writes to the subject are refused for now.
         """
         whose = inputs.scope_of(user_id, scope)
-        origin = inputs.origin({**who, "reason": reason})
+        origin = inputs.origin({**who, "reason": inputs.reason(reason)})
         return Forgetter(self._lookup).erase(whose, origin)
 
     @verb

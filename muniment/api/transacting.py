@@ -31,7 +31,8 @@ from muniment.domain.events import (
 )
 from muniment.domain.fact import FactState
 from muniment.domain.scope import Scope, ScopeKind
-from muniment.errors import UnknownFactError
+from muniment.domain.time import Instant
+from muniment.errors import FactNotCurrentError, UnknownFactError
 from muniment.instants import moment
 from muniment.ledger.codec import topic_of
 from muniment.ledger.ids import new_fact_ids
@@ -174,12 +175,12 @@ class Transactor:
         )
 
         def work(transaction: Transaction) -> None:
-            transaction.fact(survivor)
-            fact = transaction.fact(fact_id)
+            stays, fact = transaction.fact(survivor), transaction.fact(fact_id)
             recorded_at = transaction.recorded_at
-            transaction.add(
-                fact_id, decide(command, fact_id, fact, recorded_at=recorded_at)
-            )
+            events = decide(command, fact_id, fact, recorded_at=recorded_at)
+            if events:
+                _check_it_speaks(survivor, stays, recorded_at)
+            transaction.add(fact_id, events)
 
         return self.ledger.transact(
             Request(
@@ -252,6 +253,16 @@ def receipt(committed: Committed, facts: tuple[Fact, ...] = ()) -> Receipt:
         fact_ids=tuple(dict.fromkeys(touched)),
         facts=facts,
     )
+
+
+def _check_it_speaks(survivor: str, fact: FactState, now: Instant) -> None:
+    """Refuse what is not used now: what is merged into it would be in no answer."""
+    belief = fact.at(now)
+    if belief is None:
+        raise FactNotCurrentError(survivor, "it cannot stand for another")
+    expires_at = fact.said(belief.version).traits.expires_at
+    if expires_at is not None and expires_at <= now:
+        raise FactNotCurrentError(survivor, "it has expired")
 
 
 def _corroborated(

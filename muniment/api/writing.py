@@ -100,7 +100,7 @@ class WritingStore(IndexedStore):
                 elsewhere.
             user_id: Whose memory; or *scope*.
             scope: Whose memory; or *user_id*.
-            by: See `By`.
+            by: See `By`; its *source_turns* are those of each item that names none.
 
         Returns:
             The receipt; iterating over it gives the facts, one for each item.
@@ -269,14 +269,15 @@ class WritingStore(IndexedStore):
 
         Args:
             fact_id: The fact that goes.
-            into: The fact that stays; of the same subject.
+            into: The fact that stays; another one of the same subject.
             by: See `By`.
 
         Raises:
             UnknownFactError: If one of them was never recorded, or is another subject's.
+            FactNotCurrentError: If the one that is to stay is not believed now, or expired.
         """
-        inputs.name("fact_id", fact_id)
-        inputs.name("into", into)
+        if inputs.name("into", into) == inputs.name("fact_id", fact_id):
+            raise InvalidValueError("into", into, "another fact")
         origin = inputs.origin(by)
         return receipt(self._transactor.merge(fact_id, into, origin))
 

@@ -1,14 +1,13 @@
 """Several write what a team remembers: nothing is lost, and who leads it decides."""
 
-import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from muniment import ErasureStatus, MemoryStore, Principal, Scope, Settings
-from muniment.api.proposals import Proposals
+from muniment import ErasureStatus, MemoryStore, Principal, Scope
+from muniment.api.proposals import Proposal, Proposals
 from muniment.errors import (
     ChangeContestedError,
     FactRedactedError,
@@ -18,6 +17,8 @@ from muniment.errors import (
     WordsRedactedError,
 )
 from tests.access.matrix import IDENTITIES
+from tests.forgetting.traces import Backup
+from tests.stores import Backend
 
 
 SUBJECT, LEAD = IDENTITIES["subject"], IDENTITIES["lead"]
@@ -28,17 +29,11 @@ CANARY = "TEAMSECRET3 周三部署"
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[MemoryStore]:
-    settings = Settings(
-        database_url=f"sqlite:///{tmp_path}/store/ledger.db",
-        embedder="none",
-        upkeep=False,
-        truth_sources=frozenset({"hr"}),
-    )
-    with MemoryStore.open(settings) as store:
-        yield store
+def changes() -> dict[str, object]:
+    return {"truth_sources": frozenset({"hr"})}
 
 
+@pytest.mark.usefixtures("backend")
 def test_a_change_that_comes_too_late_is_kept_until_the_lead_decides(
     store: MemoryStore,
 ) -> None:
@@ -223,40 +218,37 @@ def shown(store: MemoryStore) -> tuple[str, str | None, bool]:
 
 
 def test_a_contested_change_goes_with_the_fact_that_is_redacted(
-    store: MemoryStore, tmp_path: Path
+    durable: Backend, tmp_path: Path
 ) -> None:
-    lead = store.acting_as(LEAD)
-    fact, other = (lead.remember(each, scope=TEAM) for each in ("on Friday", "b"))
-    proposal_id = contested(store, fact.fact_id)
-    kept = contested(store, other.fact_id)
-    settings = store.settings
-    place = tmp_path / "store"
-    store.close()
-    shutil.copy(place / "ledger.db", tmp_path / "before.db")
+    def both(store: MemoryStore) -> list[Proposal]:
+        """Return the change of the fact that goes, and that of the one that stays."""
+        found = store.list_proposals(scope=TEAM)
+        return sorted(found, key=lambda each: each.proposal_id == kept)
 
-    with MemoryStore.open(settings) as later:
-        later.forget(fact.fact_id, mode="redact", reason="asked for")
-        gone, stays = sorted(
-            later.list_proposals(scope=TEAM), key=lambda each: each.proposal_id == kept
-        )
-        for answer in (later.acting_as(LEAD).approve, later.acting_as(LEAD).reject):
+    with durable.open(embedder="none", upkeep=False) as store:
+        lead = store.acting_as(LEAD)
+        fact, other = (lead.remember(each, scope=TEAM) for each in ("on Friday", "b"))
+        proposal_id = contested(store, fact.fact_id)
+        kept = contested(store, other.fact_id)
+        backup = Backup.of(durable, tmp_path / "before.db")
+
+        store.forget(fact.fact_id, mode="redact", reason="asked for")
+        gone, stays = both(store)
+        for answer in (lead.approve, lead.reject):
             with pytest.raises(ProposalStateError, match="is redacted, not open"):
                 answer(proposal_id)
         assert [str(each.state) for each in (gone, stays)] == ["redacted", "open"]
         assert (gone.content, dict(gone.asked), gone.reason) == (None, {}, None)
         assert gone.proposed_by == OTHER_LEAD.id
         assert stays.content == CANARY
-        assert later.verify()
-    for left in place.glob("ledger.db*"):
-        left.unlink()
-    shutil.copy(tmp_path / "before.db", place / "ledger.db")
-    with MemoryStore.open(settings) as restored:
-        gone, stays = sorted(
-            restored.list_proposals(scope=TEAM), key=lambda each: each.proposal_id == kept
-        )
+        assert store.verify()
+    backup.restore()
+    with durable.open(embedder="none", upkeep=False) as restored:
+        gone, stays = both(restored)
         assert (str(gone.state), gone.content, stays.content) == ("redacted", None, CANARY)
 
 
+@pytest.mark.usefixtures("backend")
 def test_a_contested_change_waits_with_its_fact_for_the_release_of_a_hold(
     store: MemoryStore,
 ) -> None:
@@ -273,6 +265,7 @@ def test_a_contested_change_waits_with_its_fact_for_the_release_of_a_hold(
     assert shown(store) == ("redacted", None, False)
 
 
+@pytest.mark.usefixtures("backend")
 def test_a_contested_change_of_a_copy_goes_with_the_person_who_is_erased(
     store: MemoryStore,
 ) -> None:
@@ -290,6 +283,7 @@ def test_a_contested_change_of_a_copy_goes_with_the_person_who_is_erased(
     assert shown(store) == ("redacted", None, False)
 
 
+@pytest.mark.usefixtures("backend")
 def test_what_is_redacted_while_a_late_change_is_kept_takes_none(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,7 +20,7 @@ from muniment.errors import (
     UnknownFactError,
 )
 from tests.access.matrix import IDENTITIES, REASON
-from tests.stores import BACKENDS, Backend, SettableClock
+from tests.stores import Backend, SettableClock
 
 
 SUBJECT, LEAD, MEMBER = (IDENTITIES[each] for each in ("subject", "lead", "member"))
@@ -28,23 +28,6 @@ ADMINISTRATOR, OFFICER = IDENTITIES["administrator"], IDENTITIES["officer"]
 OTHER_LEAD = Principal(id="u-5", memberships=("lead_of:eng",))
 TEAM, ORG = Scope.team("eng"), Scope.org()
 CANARY = "部署在周五停机 canary-5521"
-
-
-@pytest.fixture
-def clock() -> SettableClock:
-    return SettableClock()
-
-
-@pytest.fixture
-def store(tmp_path: Path, clock: SettableClock) -> Iterator[MemoryStore]:
-    settings = Settings(
-        database_url=f"sqlite:///{tmp_path}/store/ledger.db",
-        embedder="none",
-        upkeep=False,
-        truth_sources=frozenset({"hr"}),
-    )
-    with MemoryStore.open(settings, clock=clock) as store:
-        yield store
 
 
 def shared(store: MemoryStore, content: str = CANARY, **fields: Any) -> tuple[str, str]:  # noqa: ANN401
@@ -85,7 +68,6 @@ def left(store: MemoryStore) -> set[str]:
     return {word for word in ("canary-5521", "u-1") for each in found if word in str(each)}
 
 
-@pytest.mark.parametrize("backend", BACKENDS, indirect=True)
 def test_who_is_erased_is_gone_from_every_memory_their_facts_were_shared_with(
     backend: Backend,
 ) -> None:
@@ -137,6 +119,7 @@ def test_the_copies_of_what_is_destroyed_are_looked_up_once(
     assert left(store) == set()
 
 
+@pytest.mark.usefixtures("backend")
 def test_a_redacted_fact_takes_its_copies_along_and_an_archived_one_does_not(
     store: MemoryStore,
 ) -> None:
@@ -153,6 +136,7 @@ def test_a_redacted_fact_takes_its_copies_along_and_an_archived_one_does_not(
     assert store.get(kept).content == "站会在九点"
 
 
+@pytest.mark.usefixtures("backend")
 def test_a_copy_that_a_hold_binds_waits_for_its_release_and_the_erasure_says_so(
     store: MemoryStore,
 ) -> None:
@@ -177,6 +161,7 @@ def test_a_copy_that_a_hold_binds_waits_for_its_release_and_the_erasure_says_so(
     assert left(store) == set()
 
 
+@pytest.mark.usefixtures("backend")
 def test_what_waits_for_a_hold_on_its_owner_is_used_nowhere_meanwhile(
     store: MemoryStore,
 ) -> None:
@@ -194,6 +179,7 @@ def test_what_waits_for_a_hold_on_its_owner_is_used_nowhere_meanwhile(
     assert left(store) == set()
 
 
+@pytest.mark.usefixtures("backend")
 def test_a_frozen_team_is_not_written_to_and_the_copy_goes_once_it_is_thawed(
     store: MemoryStore,
 ) -> None:
@@ -235,19 +221,18 @@ def test_a_redaction_is_deferred_while_a_copy_that_is_bound_can_be_read(
 
 
 def test_an_erasure_that_died_before_the_copies_goes_on_when_the_store_is_opened(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    durable: Backend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place = Settings(
-        database_url=f"sqlite:///{tmp_path}/store/ledger.db", embedder="none", upkeep=False
-    )
-    with MemoryStore.open(place) as store:
+    with durable.open(embedder="none", upkeep=False) as store:
         shared(store)
+        before = left(store)
         with monkeypatch.context() as patched:
             patched.setattr("muniment.api.copies.Copies.redact", _die)
             with pytest.raises(SystemExit):
                 store.erase(user_id="u-1", reason="request 2026-24")
 
-    with MemoryStore.open(place) as store:
+    with durable.open(embedder="none", upkeep=False) as store:
+        assert before == {"canary-5521", "u-1"}
         assert left(store) == set()
 
 
@@ -255,6 +240,7 @@ def _die(*_: object, **__: object) -> None:
     raise SystemExit
 
 
+@pytest.mark.usefixtures("backend")
 def test_the_words_of_others_stay_though_they_said_the_same(store: MemoryStore) -> None:
     own = store.acting_as(LEAD).remember(CANARY, scope=TEAM)
     _, copy = shared(store)
@@ -267,6 +253,7 @@ def test_the_words_of_others_stay_though_they_said_the_same(store: MemoryStore) 
     assert [each.content for each in store.get_all(scope=TEAM)] == [CANARY]
 
 
+@pytest.mark.usefixtures("backend")
 def test_no_copy_is_made_of_what_went_meanwhile(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -338,6 +325,7 @@ def test_new_metadata_of_what_a_team_said_itself_leave_who_answers_for_it(
     assert store.update(own.fact_id, metadata={"k": 2}).metadata == {"k": 2}
 
 
+@pytest.mark.usefixtures("backend")
 @pytest.mark.parametrize("policy", ["keep", "archive", "delete"])
 def test_what_somebody_answered_for_is_dealt_with_when_they_leave(
     store: MemoryStore, policy: Policy

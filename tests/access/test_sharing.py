@@ -1,15 +1,14 @@
 """Facts go upward by approval alone, and what is about much needs two pairs of eyes."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from muniment import MemoryStore, Principal, ProposalState, Scope, Settings
+from muniment import MemoryStore, Principal, ProposalState, Scope
 from muniment.errors import (
     AccessDeniedError,
     ApprovalRequiredError,
@@ -23,7 +22,7 @@ from muniment.errors import (
     VersionConflictError,
 )
 from tests.access.matrix import IDENTITIES, REASON
-from tests.stores import BACKENDS, Backend
+from tests.stores import Backend
 
 
 SUBJECT, LEAD, OFFICER = (IDENTITIES[each] for each in ("subject", "lead", "officer"))
@@ -32,18 +31,10 @@ TEAM = Scope.team("eng")
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[MemoryStore]:
-    settings = Settings(
-        database_url=f"sqlite:///{tmp_path}/store/ledger.db",
-        embedder="none",
-        upkeep=False,
-        approve_above=2,
-    )
-    with MemoryStore.open(settings) as store:
-        yield store
+def changes() -> dict[str, object]:
+    return {"approve_above": 2}
 
 
-@pytest.mark.parametrize("backend", BACKENDS, indirect=True)
 def test_what_a_person_shares_reaches_the_team_once_its_lead_agrees(
     backend: Backend,
 ) -> None:
@@ -167,14 +158,10 @@ def test_what_was_agreed_to_is_shared_and_nothing_it_became_since(
     assert len(store.get_all(scope=TEAM)) == 0
 
 
-def test_as_many_others_have_to_agree_as_are_needed_each_once(tmp_path: Path) -> None:
-    settings = Settings(
-        database_url=f"sqlite:///{tmp_path}/store/ledger.db",
-        embedder="none",
-        upkeep=False,
-        approvals_needed=2,
-    )
-    with MemoryStore.open(settings) as store:
+def test_as_many_others_have_to_agree_as_are_needed_each_once(
+    backend: Backend,
+) -> None:
+    with backend.open(embedder="none", upkeep=False, approvals_needed=2) as store:
         fact = store.remember("likes tea", user_id="u-1")
         proposal = store.acting_as(SUBJECT).propose_share(fact.fact_id, to=TEAM)
         lead = store.acting_as(LEAD)
@@ -195,6 +182,7 @@ def test_as_many_others_have_to_agree_as_are_needed_each_once(tmp_path: Path) ->
         assert done.approved_by == ("u-4", "u-5")
 
 
+@pytest.mark.usefixtures("backend")
 def test_an_erasure_of_much_waits_for_another_officer_and_is_done_once(
     store: MemoryStore,
 ) -> None:
@@ -222,6 +210,7 @@ def test_an_erasure_of_much_waits_for_another_officer_and_is_done_once(
         officer.erase(**asked, approval=approval)
 
 
+@pytest.mark.usefixtures("backend")
 def test_rollbacks_and_releases_of_much_wait_and_those_of_little_do_not(
     store: MemoryStore,
 ) -> None:

@@ -271,6 +271,7 @@ def test_what_is_over_or_was_never_vouched_for_is_told_apart(backend: Backend) -
         context = store.build_context(web, user_id="ann")
         assert context.facts == ()
         assert len(store.search(web, user_id="ann", status="unverified")) == 1
+        assert len(store.search(web, user_id="ann")) == 0
 
 
 def test_what_was_redacted_or_erased_since_stands_as_a_token(backend: Backend) -> None:

@@ -23,10 +23,10 @@ from tests.forgetting.lived import (
     USER,
     at,
     lived,
-    us,
 )
 from tests.forgetting.traces import said
 from tests.stores import MEMORY, Backend, SettableClock
+from tests.years import us
 
 
 def evidence(store: MemoryStore, **asked: Any) -> Report:  # noqa: ANN401 - of any field
