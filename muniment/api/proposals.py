@@ -210,7 +210,8 @@ class Proposals:
             each = self._shown(subject.scope, self.ledger.mapper.opened(stamped, subject))
             if scope in (each.scope, each.to):
                 found.append(each)
-        return tuple(found)
+        # Names of one millisecond are in no order.
+        return tuple(sorted(found, key=lambda each: each.proposed_at, reverse=True))
 
     def keys_about(self, fact_id: str, subject_ref: str) -> list[int]:
         """Return the keys of readable proposals that say what a fact is to say."""
