@@ -7,11 +7,12 @@ that has words of the turn goes, the others stay. What is said or summarised aft
 sealed under another key from the start, since the event that says so comes first.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from muniment.api.turns import named_turn
 from muniment.domain import session as sessions
+from muniment.domain.fact import FactState
 from muniment.domain.session import (
     RedactSession,
     RedactTurn,
@@ -31,7 +32,6 @@ from muniment.ledger.records import (
     SESSION,
     SUMMARIES,
     TURNS,
-    RecordedEvent,
     StampedEvent,
 )
 from muniment.ledger.tombstones import said_again
@@ -94,6 +94,22 @@ def refuse_redacted(transaction: Transaction, turn_ids: Iterable[str]) -> None:
                 raise WordsRedactedError(session_id)
 
 
+def newly_drawn_from(fact: FactState, turn_ids: Iterable[str], *, says: bool) -> set[str]:
+    """
+    Return the turns that a change of a fact is drawn from, not those it only keeps.
+
+    Args:
+        fact: Before it.
+        turn_ids: Of what the change names as its source.
+        says: Whether the fact is to say something else.
+    """
+    turns = set(turn_ids)
+    if says:
+        return turns
+    said = (fact.said(each.version).content for each in fact.beliefs)
+    return turns.difference(*(e.evidence.source_turns for e in said if e is not None))
+
+
 def words_of(destruction: Destruction) -> Words | None:
     """Return what was said that *destruction* is about, if it is about such."""
     stream = destruction.stream
@@ -137,11 +153,14 @@ class WordsRedactor:
         events = sessions.decide(words.command, words.session_id, state)
         transaction.add_to(SESSION + words.session_id, events)
 
-    def is_said(self, destruction: Destruction, words: Words) -> bool:
-        """Whether the event that says so is in the ledger, where it was announced."""
-        found = self._ledger.recorder.read(after=destruction.position - 1, limit=1)
-        opened = self._ledger.mapper.opened(found, None)
-        return any(_says(each, words) for each in opened)
+    def says(self, stamped: StampedEvent, words: Words) -> bool:
+        """Whether an event says that *words* are unreadable."""
+        if stamped.sealed.originator_id != SESSION + words.session_id:
+            return False
+        (opened,) = self._ledger.mapper.opened([stamped], None)
+        number = words.number
+        says = SessionRedacted() if number is None else TurnRedacted(number=number)
+        return opened.event == says
 
     def say_again(self, destruction: Destruction, words: Words) -> int | None:
         """Say it in a restored ledger; return where, or ``None`` if nothing was said."""
@@ -158,11 +177,19 @@ class WordsRedactor:
             said_again(work, action="redact", done="redacted", session_id=words.session_id)
         )
         stamped = self._ledger.recorder.read_stream(stream)
-        opened = self._ledger.mapper.opened(stamped, None)
-        return next(each.position for each in opened if _says(each, words))
+        return next(each.position for each in stamped if self.says(each, words))
 
-    def destroy(self, destruction: Destruction, words: Words) -> None:
-        """Destroy the keys; of those that open other words, too, keep what is left."""
+    def destroy(
+        self, destruction: Destruction, words: Words, *, also: Collection[int] = ()
+    ) -> None:
+        """
+        Destroy the keys; of those that open other words, too, keep what is left.
+
+        Args:
+            destruction: Of *words*.
+            words: What was said.
+            also: Further keys of its subject, of streams that say what was drawn from it.
+        """
         gone = self._gone(destruction, words)
         places = {each.position for each in gone}
         lost = {each.sealed.key_id for each in gone}
@@ -173,7 +200,8 @@ class WordsRedactor:
         ]
         subject = self._ledger.vault.subject(destruction.subject_ref)
         kept = self._own_keys(subject, left) if subject is not None else ()
-        self._destructions.part_keys(destruction, [_place(e) for e in gone], kept or ())
+        places_gone = [_place(each) for each in gone]
+        self._destructions.part_keys(destruction, places_gone, kept, also=also)
 
     def remaining(self, destruction: Destruction, words: Words) -> int:
         """Return how much of it can be read all the same, looked up once more."""
@@ -290,11 +318,3 @@ class WordsRedactor:
 def _place(event: StampedEvent) -> tuple[str, int, int]:
     sealed = event.sealed
     return str(sealed.originator_id), sealed.originator_version, sealed.key_id
-
-
-def _says(recorded: RecordedEvent, words: Words) -> bool:
-    if recorded.stream != SESSION + words.session_id:
-        return False
-    if words.number is None:
-        return recorded.event == SessionRedacted()
-    return recorded.event == TurnRedacted(number=words.number)
