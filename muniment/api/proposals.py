@@ -26,7 +26,7 @@ from muniment.errors import (
 )
 from muniment.instants import moment
 from muniment.ledger import sealing
-from muniment.ledger.ids import new_fact_ids
+from muniment.ledger.ids import new_id_in_order
 from muniment.ledger.ledger import Committed, Ledger
 from muniment.ledger.records import PROPOSAL, Origin, RecordedEvent
 from muniment.ledger.streams import each_stream
@@ -142,7 +142,7 @@ class Proposals:
         def work(transaction: Transaction) -> None:
             if fact_id is not None:
                 _refuse_unreadable(transaction, fact_id, said)
-            named.append(next(new_fact_ids(transaction.recorded_at)))
+            named.append(new_id_in_order(transaction.recorded_at))
             transaction.open_stream(PROPOSAL + named[-1], made)
 
         asked = {

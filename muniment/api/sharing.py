@@ -53,7 +53,7 @@ class SharingStore(ContestableStore):
         fact = self.get(fact_id)
         whom = inputs.scope_of(None, to)
         if _HEIGHTS[whom.kind] <= _HEIGHTS[fact.scope.kind]:
-            raise InvalidScopeError(whom, f"is not upward from {fact.scope}")
+            raise InvalidScopeError(str(whom), f"is not upward from {fact.scope}")
         asked: dict[str, Any] = {"fact_id": fact_id, "version": fact.version, "to": str(to)}
         if review_at is not None:
             asked["review_at"] = to_text(moment(to_instant(review_at)))

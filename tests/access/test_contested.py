@@ -145,6 +145,28 @@ def test_what_a_source_of_truth_says_wins_whoever_comes_first(store: MemoryStore
     assert won.content == "Xu leads"
     assert seen.content == "Xu, as of May"
     assert len(store.get_fact_history(fact.fact_id).versions) == 4
+    assert len(store.list_proposals(scope=TEAM)) == 1
+
+
+def test_a_repeated_key_is_answered_as_the_first_time_whoever_said_the_truth_since(
+    store: MemoryStore,
+) -> None:
+    lead = store.acting_as(LEAD)
+    fact = lead.remember("on Friday", scope=TEAM)
+    blind: dict[str, Any] = {"content": "on Monday", "idempotency_key": "k"}
+    late: dict[str, Any] = {
+        "content": "周三",
+        "source": "hr",
+        "expected_version": 1,
+        "idempotency_key": "h",
+    }
+    first = [lead.update(fact.fact_id, **each) for each in (blind, late)]
+
+    again = [lead.update(fact.fact_id, **each) for each in (blind, late)]
+
+    assert again == first
+    assert [each.version for each in first] == [2, 3]
+    assert len(store.list_proposals(scope=TEAM)) == 0
 
 
 def test_a_late_change_to_a_memory_of_ones_own_is_an_error_and_no_more(

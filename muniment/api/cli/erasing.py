@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from muniment.api.certificates import (
+    RECALL,
     SHARED,
     ErasureCertificate,
     ErasurePlan,
@@ -67,8 +68,8 @@ def erase(
     is kept, the memory is no longer used, and it is erased when the last hold is released.
 
     Keep the answer: it is a signed certificate. PARTIAL, with the exit code 4, means that
-    the memory itself can be read no more, but something is left: a store is not verified
-    yet, and opening the store again goes on; or what was shared waits for a hold or a thaw.
+    the memory itself can be read no more, but something is left, and says what: a store is
+    not verified yet, or what was shared waits for a hold or a thaw.
     """
     scope = whose.scope
     if not plan and author.reason is None:
@@ -101,6 +102,11 @@ def _left(certificate: ErasureCertificate) -> str:
         return (
             f"what was shared is left ({copies}): it goes once the holds that bind it are "
             "released, and the memories it is in thawed"
+        )
+    if any(each.store == RECALL and not each.verified for each in certificate.stores):
+        return (
+            "the index has not heard of it yet: run muniment catch-up, then look again: "
+            f"muniment certificate {certificate.subject_ref}"
         )
     return "a store is not verified yet; open the store again to go on"
 
