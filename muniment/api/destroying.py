@@ -1,16 +1,15 @@
 """Carrying out what was announced: keys first, then every derived copy, step by step."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import takewhile
-from typing import Final
 
-from muniment.api.certificates import StoreReport
+from muniment.api.certificates import SHARED, StoreReport
 from muniment.api.certifying import certified
-from muniment.api.copies import Copies, Copy
+from muniment.api.copies import Copies, Copy, copies_of
 from muniment.api.lookup import Lookup
 from muniment.api.proposals import Proposals
-from muniment.api.redacting import WordsRedactor, words_of
+from muniment.api.redacting import Words, WordsRedactor, words_of
 from muniment.domain.events import FactRedacted, SubjectErased
 from muniment.ledger.codec import topic_of
 from muniment.ledger.destruction import Destruction, Step
@@ -18,10 +17,6 @@ from muniment.ledger.records import FACT, SUBJECT, StampedEvent
 from muniment.ledger.tombstones import append_tombstone, said_again
 from muniment.ledger.transaction import Transaction
 from muniment.projections.beliefs import DerivedStore
-
-
-SHARED: Final = "shared"
-"""What an erasure calls the copies of facts in memories they were shared with."""
 
 
 class Destroyer:
@@ -69,7 +64,7 @@ class Destroyer:
                 if is_said and destruction.step is Step.DONE:
                     continue
                 if is_said or self._confirmed(destruction):
-                    self._carry_out(destruction)
+                    self._carry_out(destruction, self._copies_of(destruction))
 
     def _said(self, destructions: Sequence[Destruction]) -> Collection[Destruction]:
         """Return those of which the event that says so is in the ledger."""
@@ -137,19 +132,26 @@ class Destroyer:
         topic = topic_of(FactRedacted)
         return next(e.position for e in stamped if e.sealed.topic == topic)
 
-    def _carry_out(self, destruction: Destruction) -> None:
-        """Do every step that is left; each is recorded once it is done."""
+    def _carry_out(self, destruction: Destruction, copies: Sequence[Copy]) -> None:
+        """
+        Do every step that is left; each is recorded once it is done.
+
+        Args:
+            destruction: Which.
+            copies: What others were given of it. No more are made of what is gone.
+        """
         words, also = words_of(destruction), self._others(destruction)
         if destruction.step is Step.ANNOUNCED and words is not None:
-            self._words.destroy(destruction, words)
+            drawn = self._drawn_from(destruction, words)
+            self._words.destroy(destruction, words, also=drawn)
         elif destruction.step is Step.ANNOUNCED or also:
             self._destructions.destroy_keys(destruction, also=also)
         if not destruction.stream:
             for store in self._lookup.derived:
                 self._purge(store, destruction)
-        self._redact_copies(destruction)
+        self._redact_copies(destruction, copies)
         self._destructions.move(destruction, Step.PURGED)
-        stores = self._verified(destruction, self._destructions.counts(destruction))
+        stores = self._verified(destruction, copies)
         done = all(each.verified and not each.remaining for each in stores)
         step = Step.DONE if done else Step.PURGED
         text = "" if destruction.stream else self._certified(destruction, stores)
@@ -172,24 +174,31 @@ class Destroyer:
         left = self._destructions.left_of(ref, former) if former else []
         return [*left, *Proposals(self._ledger).keys_about(fact_id, ref)]
 
-    def _copies_of(self, destruction: Destruction) -> list[Copy]:
-        if destruction.stream:
-            return self._copies.of_fact(destruction.stream.removeprefix(FACT))
-        return self._copies.of_subject(destruction.subject_ref)
+    def _drawn_from(self, destruction: Destruction, words: Words) -> list[int]:
+        """Return the keys of what was proposed to say, drawn from *words*."""
+        return Proposals(self._ledger).keys_drawn_from(words, destruction.subject_ref)
 
-    def _redact_copies(self, destruction: Destruction) -> None:
+    def _copies_of(self, destruction: Destruction) -> list[Copy]:
+        """Return the copies of a fact or of what was a subject's, of all there are."""
+        if not destruction.stream:
+            return self._copies.of_subject(destruction.subject_ref)
+        if destruction.stream.startswith(FACT):
+            return self._copies.of_facts([destruction.stream.removeprefix(FACT)])
+        return []
+
+    def _redact_copies(self, destruction: Destruction, copies: Sequence[Copy]) -> None:
         """Make unreadable what others were given of it; where a hold binds that, later."""
-        copies = self._copies.readable(self._copies_of(destruction))
-        if not copies:
+        left = self._copies.readable(copies)
+        if not left:
             return
-        self._destructions.count(destruction, SHARED, len(copies))
-        self._copies.redact(copies, by=self.announce)
-        streams = {FACT + each.fact_id for each in copies}
-        announced = [e for e in self._destructions.unfinished() if e.stream in streams]
+        self._destructions.count(destruction, SHARED, len(left))
+        self._copies.redact(left, by=self.announce)
+        names = {FACT + each.fact_id: each.fact_id for each in left}
+        announced = [e for e in self._destructions.unfinished() if e.stream in names]
         said = self._said(announced)
         for each in announced:
             if each in said or self._confirmed(each):
-                self._carry_out(each)
+                self._carry_out(each, copies_of([names[each.stream]], copies))
 
     def _purge(self, store: DerivedStore, destruction: Destruction) -> None:
         """Remove a subject from one store, counted before: another may do it, too."""
@@ -198,20 +207,21 @@ class Destroyer:
         self._destructions.count(destruction, store.name, store.purge(ref))
 
     def _verified(
-        self, destruction: Destruction, counts: Mapping[str, int]
+        self, destruction: Destruction, copies: Sequence[Copy]
     ) -> tuple[StoreReport, ...]:
         """Overwrite what was removed, and look what is left, store by store."""
-        words = words_of(destruction)
+        words, counts = words_of(destruction), self._destructions.counts(destruction)
         vault = StoreReport(
             store="vault",
             removed=counts.get("vault", 0),
             remaining=self._destructions.remaining(destruction)
             + len(self._others(destruction))
             if words is None
-            else self._words.remaining(destruction, words),
+            else self._words.remaining(destruction, words)
+            + len(self._drawn_from(destruction, words)),
             verified=self._destructions.scrub(),
         )
-        shared = self._report_of_copies(destruction, counts.get(SHARED, 0))
+        shared = self._report_of_copies(copies, counts.get(SHARED, 0))
         if destruction.stream:
             return vault, *shared
         derived = (
@@ -226,10 +236,9 @@ class Destroyer:
         return vault, *derived, *shared
 
     def _report_of_copies(
-        self, destruction: Destruction, found: int
+        self, copies: Sequence[Copy], found: int
     ) -> tuple[StoreReport, ...]:
         """Return what is left of copies, if there ever were any."""
-        copies = self._copies_of(destruction)
         if not copies:
             return ()
         left = len(self._copies.readable(copies))

@@ -290,7 +290,13 @@ class ExplainingStore(ContextStore):
         self, case: _Case, fact_id: str, instead: Fact | None, checks: list[Check]
     ) -> _Lost:
         subject, events = self._ledger.fact(fact_id)
-        known = [each for each in events if each.position <= case.point.position]
+        known = [
+            each
+            for each in events
+            # Thinning ends nothing that is believed.
+            if each.position <= case.point.position
+            and not isinstance(each.event, FactThinned)
+        ]
         last = self._lookup.versions(subject, known)[-1]
         by = f" by {last.actor}" if last.actor else ""
         why = f" ({last.reason})" if last.reason else ""
@@ -337,7 +343,8 @@ class ExplainingStore(ContextStore):
             where = f"it ranked {rank}" if rank else "no leg found it"
             return _Lost("not found", f"{where}, and {len(receipt.facts)} were given")
         found = served[0]
-        evidence = f"{place}, rank {found.rank}, score {found.score:.4f}"
+        score = receipt.token if found.score is None else f"{found.score:.4f}"
+        evidence = f"{place}, rank {found.rank}, score {score}"
         checks.append(_check("was it recalled", evidence, passed=True))
         if found.placed is False:
             evidence = f"{receipt.tokens} of {receipt.budget} tokens were taken"

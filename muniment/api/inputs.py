@@ -44,7 +44,8 @@ def scope_of(user_id: str | None, scope: Scope | None) -> Scope:
         InvalidScopeError: If none is named, or two are.
     """
     if user_id is not None and scope is not None:
-        raise InvalidScopeError(scope, f"is named beside user_id {user_id!r}: name one")
+        problem = f"is named beside user_id {user_id!r}: name one"
+        raise InvalidScopeError(str(scope), problem)
     if user_id is not None:
         return Scope.user(user_id)
     if not isinstance(scope, Scope):
@@ -96,7 +97,7 @@ def reason_or_none(value: object) -> str | None:
 
 def reason(value: object) -> str:
     """Return a reason that must be given, and says something."""
-    if value is None or not str(value).strip():
+    if value is None or not any(map(_is_seen, str(value))):
         raise InvalidValueError("reason", value, "said, in words")
     found = reason_or_none(value)
     assert found is not None, "it was given"
@@ -231,3 +232,7 @@ def _key(field: str, key: object) -> str:
         raise InvalidValueError(f"a key of {field}", key, "text")
     _utf8(f"a key of {field}", key)
     return str.__str__(key)
+
+
+def _is_seen(character: str) -> bool:
+    return character.isprintable() and not character.isspace()

@@ -1,10 +1,13 @@
 """What nobody does alone: proposed by one, agreed to by others, then done once."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from itertools import islice
 
+from muniment.api.redacting import Words, newly_drawn_from, refuse_redacted
+from muniment.api.transacting import request_body
 from muniment.domain.access_events import (
     ProposalApproved,
     ProposalCarriedOut,
@@ -23,9 +26,10 @@ from muniment.errors import (
 )
 from muniment.instants import moment
 from muniment.ledger import sealing
-from muniment.ledger.ids import new_fact_ids
+from muniment.ledger.ids import new_id_in_order
 from muniment.ledger.ledger import Committed, Ledger
-from muniment.ledger.records import PROPOSAL, Origin, RecordedEvent, StampedEvent
+from muniment.ledger.records import PROPOSAL, Origin, RecordedEvent
+from muniment.ledger.streams import each_stream
 from muniment.ledger.transaction import Request, Transaction
 
 
@@ -85,6 +89,25 @@ class Proposal:
     content: str | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposalPage:
+    """
+    Part of the proposals about a memory or to it, the last made first.
+
+    Attributes:
+        next_cursor: Gives those made before; ``None`` at the beginning.
+    """
+
+    items: tuple[Proposal, ...]
+    next_cursor: str | None
+
+    def __iter__(self) -> Iterator[Proposal]:
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+
 @dataclass(frozen=True, slots=True)
 class Proposals:
     """The proposals of a ledger, each a stream of its own."""
@@ -111,16 +134,23 @@ class Proposals:
 
         Raises:
             FactRedactedError: If that is unreadable already.
+            WordsRedactedError: If that is drawn from turns that are, or wait to be.
         """
         named: list[str] = []
+        said = made.proposal.asked if made.proposal is not None else {}
 
         def work(transaction: Transaction) -> None:
-            if fact_id is not None and transaction.fact(fact_id).redacted:
-                raise FactRedactedError(fact_id)
-            named.append(next(new_fact_ids(transaction.recorded_at)))
+            if fact_id is not None:
+                _refuse_unreadable(transaction, fact_id, said)
+            named.append(new_id_in_order(transaction.recorded_at))
             transaction.open_stream(PROPOSAL + named[-1], made)
 
-        committed = self._transact("propose", scope, origin, work)
+        asked = {
+            # Which version a fact is in is looked up: a retry asks for what it asked for.
+            "asked": {name: said[name] for name in said if name != "version"},
+            "verb": made.verb,
+        }
+        committed = self._transact("propose", scope, origin, work, **asked)
         if committed.repeated:
             return committed.events[0].stream.removeprefix(PROPOSAL), committed
         return named[-1], committed
@@ -132,9 +162,14 @@ class Proposals:
         Raises:
             OwnProposalError: If it is their own.
             ProposalStateError: If it is no longer open.
+            WordsRedactedError: If it is to say what is drawn from turns that are
+                unreadable, or wait to be.
         """
+        changes = None if proposal.verb == SHARE else proposal.asked.get("fact_id")
 
         def work(transaction: Transaction, events: Sequence[Event]) -> None:
+            if changes is not None:
+                _refuse_unreadable(transaction, str(changes), proposal.asked)
             agreed = ProposalApproved(approver=self._digest(str(origin.actor)))
             if agreed not in events:
                 transaction.add_to(PROPOSAL + proposal.proposal_id, [agreed])
@@ -163,7 +198,8 @@ class Proposals:
             stream = PROPOSAL + proposal.proposal_id
             transaction.add_to(stream, [ProposalCarriedOut()])
 
-        return self._transact("carry_out", proposal.scope, origin, work)
+        named = {"proposal_id": proposal.proposal_id}
+        return self._transact("carry_out", proposal.scope, origin, work, **named)
 
     def find(self, proposal_id: str) -> Proposal:
         """
@@ -180,25 +216,45 @@ class Proposals:
             raise UnknownProposalError(proposal_id)
         return self._shown(subject.scope, self.ledger.mapper.opened(stamped, subject))
 
-    def about(self, scope: Scope) -> tuple[Proposal, ...]:
-        """Return the proposals about a memory or to it, the last made first."""
-        streams: dict[str, list[StampedEvent]] = {}
-        for event in self.ledger.recorder.read_prefix(
-            PROPOSAL, before=None, subject_ref=None, limit=_PROPOSALS_MAX
+    def about(self, scope: Scope, *, before: str | None = None, limit: int) -> ProposalPage:
+        """Return at most *limit* proposals about a memory or to it, before one of them."""
+        found = list(islice(self._each_about(scope, before), limit + 1))
+        items = tuple(found[:limit])
+        more = len(found) > limit
+        return ProposalPage(
+            items=items, next_cursor=items[-1].proposal_id if more else None
+        )
+
+    def _each_about(self, scope: Scope, before: str | None) -> Iterator[Proposal]:
+        vault, ref = self.ledger.vault, None
+        if scope.kind is ScopeKind.USER:
+            # Nothing is shared with one person: what concerns them is about them.
+            known = vault.find(scope)
+            if known is None:
+                return
+            ref = known.ref
+        behind = None if before is None else PROPOSAL + before
+        for _, stamped in each_stream(
+            self.ledger.recorder, PROPOSAL, before=behind, subject_ref=ref
         ):
-            streams.setdefault(str(event.sealed.originator_id), []).append(event)
-        found = []
-        for stamped in streams.values():
-            subject = self.ledger.vault.subject(stamped[0].sealed.subject_ref)
+            subject = vault.subject(stamped[0].sealed.subject_ref)
             if subject is None:
                 continue
             each = self._shown(subject.scope, self.ledger.mapper.opened(stamped, subject))
             if scope in (each.scope, each.to):
-                found.append(each)
-        return tuple(found)
+                yield each
 
     def keys_about(self, fact_id: str, subject_ref: str) -> list[int]:
         """Return the keys of readable proposals that say what a fact is to say."""
+        return self._keys(subject_ref, lambda asked: asked.get("fact_id") == fact_id)
+
+    def keys_drawn_from(self, words: Words, subject_ref: str) -> list[int]:
+        """Return the keys of readable proposals to say what is drawn from *words*."""
+        return self._keys(subject_ref, lambda asked: any(map(words.has, turns_of(asked))))
+
+    def _keys(
+        self, subject_ref: str, is_meant: Callable[[Mapping[str, Json]], bool]
+    ) -> list[int]:
         subject = self.ledger.vault.subject(subject_ref)
         if subject is None or subject.scope.kind is ScopeKind.USER:
             # A memory of one's own has none.
@@ -215,7 +271,7 @@ class Proposals:
                 made = recorded.event
                 if not isinstance(made, ProposalMade) or made.verb == SHARE:
                     continue
-                if made.proposal and made.proposal.asked.get("fact_id") == fact_id:
+                if made.proposal and is_meant(made.proposal.asked):
                     found.append(stamped.sealed.key_id)
         return found
 
@@ -233,7 +289,8 @@ class Proposals:
         def checked(transaction: Transaction) -> None:
             work(transaction, _checked(transaction, proposal, ProposalState.OPEN))
 
-        return self._transact(action, proposal.scope, origin, checked)
+        named = {"proposal_id": proposal.proposal_id}
+        return self._transact(action, proposal.scope, origin, checked, **named)
 
     def _digest(self, actor: str) -> str:
         key = sealing.derived(self.ledger.vault.ledger_key, "approver")
@@ -245,6 +302,7 @@ class Proposals:
         scope: Scope,
         origin: Origin,
         work: Callable[[Transaction], None],
+        **asked: object,
     ) -> Committed:
         return self.ledger.transact(
             Request(
@@ -252,7 +310,7 @@ class Proposals:
                 origin=origin,
                 scope=scope,
                 fact_id=None,
-                body={"reason": origin.reason},
+                body=request_body(origin, **asked),
                 work=work,
                 passes_freeze=True,
             )
@@ -288,7 +346,12 @@ class Proposals:
         )
 
 
-_PROPOSALS_MAX = 10_000
+def turns_of(asked: Mapping[str, Json]) -> tuple[str, ...]:
+    """Return the turns that what is proposed is drawn from."""
+    named = asked.get("source_turns")
+    return tuple(map(str, named)) if isinstance(named, list | tuple) else ()
+
+
 _AT_ONCE = 1_000
 
 
@@ -307,6 +370,17 @@ def _state(events: Sequence[Event]) -> ProposalState:
             approvers = {e.approver for e in events if isinstance(e, ProposalApproved)}
             enough = len(approvers) >= made.needed
             return ProposalState.APPROVED if enough else ProposalState.OPEN
+
+
+def _refuse_unreadable(
+    transaction: Transaction, fact_id: str, asked: Mapping[str, Json]
+) -> None:
+    """Refuse what a fact is to say where that is unreadable, or what it is drawn from."""
+    fact = transaction.fact(fact_id)
+    if fact.redacted:
+        raise FactRedactedError(fact_id)
+    says = "content" in asked
+    refuse_redacted(transaction, newly_drawn_from(fact, turns_of(asked), says=says))
 
 
 def _checked(

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from muniment.api.turns import REDACTED
 from muniment.domain.receipt import ReceiptLeft
 from muniment.domain.scope import Scope
 from muniment.instants import moment
@@ -54,6 +55,9 @@ class RecallReceipt:
         tokens: How many it had.
         template: What the prompt was made with.
         prompt_digest: SHA-256 of the prompt, in hexadecimal.
+        token: What stands in the place of the query where that cannot be read any more,
+            since it said again what a redacted turn had said. How the recall went, whom
+            it served and what went into the prompt is gone with it.
     """
 
     scope: Scope | None
@@ -77,6 +81,7 @@ class RecallReceipt:
     tokens: int | None
     template: str | None
     prompt_digest: str | None
+    token: str | None = None
 
 
 def receipt_of(subject: Subject | None, left: RecordedEvent) -> RecallReceipt:
@@ -106,6 +111,7 @@ def receipt_of(subject: Subject | None, left: RecordedEvent) -> RecallReceipt:
         tokens=recall.tokens if recall else None,
         template=recall.template if recall else None,
         prompt_digest=recall.prompt_digest if recall else None,
+        token=REDACTED if recall is None else None,
     )
 
 

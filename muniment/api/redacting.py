@@ -4,20 +4,24 @@ What was said, made unreadable: one turn, or all of a session, and the summaries
 The turns of a session share a key. To make one of them unreadable, that key is destroyed
 and the own keys of all others are kept in its place. So are those of the summaries: one
 that has words of the turn goes, the others stay. What is said or summarised afterwards is
-sealed under another key from the start, since the event that says so comes first.
+sealed under another key from the start, since the event that says so comes first. So are
+the receipts of recalls: one whose question says the words again goes with them.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from muniment.api.repeating import receipts_of, repeating
 from muniment.api.turns import named_turn
 from muniment.domain import session as sessions
+from muniment.domain.fact import FactState
 from muniment.domain.session import (
     RedactSession,
     RedactTurn,
     SessionRedacted,
     SummaryMade,
     SummaryWithdrawn,
+    TurnAdded,
     TurnRedacted,
     summaries_in_use,
     summaries_of,
@@ -93,6 +97,22 @@ def refuse_redacted(transaction: Transaction, turn_ids: Iterable[str]) -> None:
                 raise WordsRedactedError(session_id)
 
 
+def newly_drawn_from(fact: FactState, turn_ids: Iterable[str], *, says: bool) -> set[str]:
+    """
+    Return the turns that a change of a fact is drawn from, not those it only keeps.
+
+    Args:
+        fact: Before it.
+        turn_ids: Of what the change names as its source.
+        says: Whether the fact is to say something else.
+    """
+    turns = set(turn_ids)
+    if says:
+        return turns
+    said = (fact.said(each.version).content for each in fact.beliefs)
+    return turns.difference(*(e.evidence.source_turns for e in said if e is not None))
+
+
 def words_of(destruction: Destruction) -> Words | None:
     """Return what was said that *destruction* is about, if it is about such."""
     stream = destruction.stream
@@ -162,19 +182,34 @@ class WordsRedactor:
         stamped = self._ledger.recorder.read_stream(stream)
         return next(each.position for each in stamped if self.says(each, words))
 
-    def destroy(self, destruction: Destruction, words: Words) -> None:
-        """Destroy the keys; of those that open other words, too, keep what is left."""
-        gone = self._gone(destruction, words)
+    def destroy(
+        self, destruction: Destruction, words: Words, *, also: Collection[int] = ()
+    ) -> None:
+        """
+        Destroy the keys; of those that open other words, too, keep what is left.
+
+        Args:
+            destruction: Of *words*.
+            words: What was said.
+            also: Further keys of its subject, of streams that say what was drawn from it.
+        """
+        subject = self._ledger.vault.subject(destruction.subject_ref)
+        gone, said = [*self._gone(destruction, words)], [*self._said(words)]
+        if subject is not None:
+            receipts = receipts_of(self._ledger, subject)
+            # Only here: once the key of the words is gone, nobody can tell any more.
+            gone += repeating(self._ledger, subject, receipts, self._texts(subject, gone))
+            said += receipts
         places = {each.position for each in gone}
         lost = {each.sealed.key_id for each in gone}
         left = [
             each
-            for each in self._said(words)
+            for each in said
             if each.position not in places and each.sealed.key_id in lost
         ]
-        subject = self._ledger.vault.subject(destruction.subject_ref)
         kept = self._own_keys(subject, left) if subject is not None else ()
-        self._destructions.part_keys(destruction, [_place(e) for e in gone], kept or ())
+        places_gone = [_place(each) for each in gone]
+        self._destructions.part_keys(destruction, places_gone, kept, also=also)
 
     def remaining(self, destruction: Destruction, words: Words) -> int:
         """Return how much of it can be read all the same, looked up once more."""
@@ -195,6 +230,15 @@ class WordsRedactor:
             turn_id = f"{words.session_id}.{words.number}"
             expected = "of a session recorded by a newer version; redact its whole session"
             raise InvalidValueError("turn_id", turn_id, expected)
+
+    def _texts(self, subject: Subject, gone: Sequence[StampedEvent]) -> list[str]:
+        """Return what was said in those of *gone* that are turns."""
+        said = (each.event for each in self._ledger.mapper.opened(gone, subject))
+        return [
+            each.words.text
+            for each in said
+            if isinstance(each, TurnAdded) and each.words is not None
+        ]
 
     def _own_keys(
         self, subject: Subject, events: Sequence[StampedEvent]

@@ -8,8 +8,16 @@ from muniment.api import inputs
 from muniment.api.answers import Fact
 from muniment.api.contesting import REVISIONS, ContestableStore
 from muniment.api.fields import By
-from muniment.api.proposals import SHARE, Proposal, Proposals, ProposalState
+from muniment.api.proposals import (
+    SHARE,
+    Proposal,
+    ProposalPage,
+    Proposals,
+    ProposalState,
+    turns_of,
+)
 from muniment.api.sensitivity import ACCESS_LEVEL
+from muniment.api.turns import named_turn
 from muniment.api.verbs import verb, write_verb
 from muniment.domain.access_events import FactShared, ProposalMade, Proposed
 from muniment.domain.scope import Scope, ScopeKind
@@ -45,7 +53,7 @@ class SharingStore(ContestableStore):
         fact = self.get(fact_id)
         whom = inputs.scope_of(None, to)
         if _HEIGHTS[whom.kind] <= _HEIGHTS[fact.scope.kind]:
-            raise InvalidScopeError(whom, f"is not upward from {fact.scope}")
+            raise InvalidScopeError(str(whom), f"is not upward from {fact.scope}")
         asked: dict[str, Any] = {"fact_id": fact_id, "version": fact.version, "to": str(to)}
         if review_at is not None:
             asked["review_at"] = to_text(moment(to_instant(review_at)))
@@ -75,6 +83,8 @@ class SharingStore(ContestableStore):
             OwnProposalError: If it is the actor's own.
             ProposalStateError: If it is no longer open, or was redacted with its fact.
             VersionConflictError: If the fact to be shared says something else by now.
+            WordsRedactedError: If a contested change is drawn from turns that are
+                unreadable, or wait to be.
         """
         proposals, origin = Proposals(self._ledger), inputs.origin(by)
         proposal = proposals.find(inputs.name("proposal_id", proposal_id))
@@ -108,17 +118,27 @@ class SharingStore(ContestableStore):
 
     @verb
     def list_proposals(
-        self, *, user_id: str | None = None, scope: Scope | None = None
-    ) -> tuple[Proposal, ...]:
+        self,
+        *,
+        user_id: str | None = None,
+        scope: Scope | None = None,
+        limit: int = 100,
+        cursor: str | None = None,
+    ) -> ProposalPage:
         """
         Return what is or was proposed about a memory, or to it, the last first.
 
         Args:
             user_id: Whose memory; or *scope*.
             scope: Whose memory; or *user_id*.
+            limit: 1 to 1,000.
+            cursor: `ProposalPage.next_cursor` of the part before.
         """
         whose = inputs.scope_of(user_id, scope)
-        return tuple(map(self._with_content, Proposals(self._ledger).about(whose)))
+        inputs.count("limit", limit, least=1, most=_LISTED_MAX)
+        before = inputs.name_or_none("cursor", cursor, most=_ID_LENGTH)
+        found = Proposals(self._ledger).about(whose, before=before, limit=limit)
+        return replace(found, items=tuple(map(self._with_content, found)))
 
     def _share(self, proposal: Proposal, by: Mapping[str, Any]) -> Fact:
         """Remember for more what the fact says; once, however often it is tried."""
@@ -184,14 +204,28 @@ class SharingStore(ContestableStore):
         if "fact_id" not in asked:
             # Its key is destroyed.
             return proposal
-        try:
-            self.get(str(asked["fact_id"]))
-        except NotFound:
+        if not self._is_usable(proposal):
             named = {name: asked[name] for name in _NAMING if name in asked}
             return replace(proposal, asked=named)
         said = asked.get("content")
         return replace(proposal, content=None if said is None else str(said))
 
+    def _is_usable(self, proposal: Proposal) -> bool:
+        """Whether its fact is used now, and so is what the change is drawn from."""
+        try:
+            self.get(str(proposal.asked["fact_id"]))
+        except NotFound:
+            return False
+        subject = self._ledger.vault.find(proposal.scope)
+        if subject is None:
+            return False
+        state = self._ledger.subject_state(subject)
+        turns = filter(None, map(named_turn, turns_of(proposal.asked)))
+        return not any(state.defers_words(*each) for each in turns)
+
+
+_LISTED_MAX = 1_000
+_ID_LENGTH = 26
 
 _NAMING = ("fact_id", "expected_version")
 """What a contested change asks for that says nothing of what the fact is to say."""

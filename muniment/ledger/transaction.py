@@ -33,6 +33,7 @@ from muniment.ledger.recorder import Append
 from muniment.ledger.records import (
     CONFIGURATION,
     FACT,
+    RECEIPTS,
     SESSION,
     SUBJECT,
     SUMMARIES,
@@ -251,6 +252,9 @@ class Transaction:
     def _is_parted(self, last: StampedEvent) -> bool:
         """Whether the key *last* was sealed with is being destroyed for something else."""
         kind, _, session_id = str(last.sealed.originator_id).partition("-")
+        if f"{kind}-" == RECEIPTS:
+            # Which of them go, if any, is known only to who destroys the words they have.
+            return self._vault.is_parting(self.subject.ref)
         if f"{kind}-" not in (TURNS, SUMMARIES):
             return False
         history = self._stream(SESSION + session_id).history

@@ -30,7 +30,7 @@ from muniment.ledger import vault_statements as statements
 from muniment.ledger import vault_tables as tables
 from muniment.ledger.bulk import insert_rows
 from muniment.ledger.database import StandingConnection, dispose, writing
-from muniment.ledger.destruction import Destructions
+from muniment.ledger.destruction import Destructions, Step
 from muniment.ledger.keys import KeyRing
 from muniment.ledger.payload_keys import opened_payload_keys
 from muniment.ledger.stream_keys import opened_stream_keys, wrapped_stream_keys
@@ -116,6 +116,18 @@ class Vault:
             tag = self._scope_tag(scope)
             row = statements.BY_SCOPE.first(connection, ledger=self._ledger, scope_tag=tag)
             return None if row is None else self._opened(*row)
+
+    def known(self, scopes: Iterable[Scope]) -> set[Scope]:
+        """Return those of *scopes* that have a memory; for many, of which few have one."""
+        by_tag = {self._scope_tag(each): each for each in scopes}
+        tags = list(by_tag)
+        found: set[bytes] = set()
+        for first in range(0, len(tags), statements.TAGS_AT_ONCE):
+            # Whoever waits for the connection has a turn after each.
+            with self._standing.held() as connection:
+                asked = tags[first : first + statements.TAGS_AT_ONCE]
+                found |= statements.known_tags(connection, asked, ledger=self._ledger)
+        return {by_tag[each] for each in found}
 
     def recalled(self, scope: Scope) -> tuple[Subject, int] | None:
         """
@@ -246,6 +258,14 @@ class Vault:
                 ledger=self._ledger,
                 subject_ref=subject.ref,
             )
+
+    def is_parting(self, subject_ref: str) -> bool:
+        """Whether keys of a subject are about to be destroyed: announced, and not done."""
+        whose = {"ledger": self._ledger, "subject_ref": subject_ref}
+        with self._standing.held() as connection:
+            step = Step.ANNOUNCED.value
+            row = statements.ANNOUNCED.first(connection, **whose, step=step)
+        return row is not None
 
     def epoch(self) -> int:
         """Return a number that rises when a key is destroyed, by whatever process."""

@@ -282,8 +282,9 @@ def test_an_erasure_says_why(backend: Backend) -> None:
     with backend.open() as store:
         lived(store)
 
-        with pytest.raises(InvalidInput):
-            store.erase(user_id=USER, reason="")
+        for nothing in (None, "", " ", "\u3000\n", "\u200b", 7):
+            with pytest.raises(InvalidInput):
+                store.erase(user_id=USER, reason=nothing)  # type: ignore[arg-type]
 
         assert said(store, user_id=USER)
 

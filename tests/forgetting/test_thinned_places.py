@@ -11,9 +11,10 @@ from muniment.api.thinning import Thinner
 from muniment.errors import InvalidValueError, ThinnedError, UnknownFactError
 from muniment.ledger.destruction import Step
 from muniment.ledger.prepared import Answer, Prepared
-from tests.forgetting.lived import BETWEEN, GONE, KEPT, RULES, USER, Lived, at, lived, us
+from tests.forgetting.lived import BETWEEN, GONE, KEPT, RULES, USER, Lived, at, lived
 from tests.forgetting.traces import Backup, said, traces, wrapped_keys
 from tests.stores import MEMORY, Backend, SettableClock
+from tests.years import us
 
 
 def test_keys_of_what_was_kept_go_with_a_redaction_and_with_an_erasure(

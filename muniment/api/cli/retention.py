@@ -8,8 +8,9 @@ import typer
 
 from muniment.api.cli import terminal
 from muniment.api.cli.answers import Due, Retained
+from muniment.api.cli.asking import Author
 from muniment.api.cli.erasing import Yes
-from muniment.api.cli.options import Author, Whose
+from muniment.api.cli.options import Whose
 from muniment.api.cli.place import Place
 from muniment.api.cli.schedules import Every, pause_of, repeated
 from muniment.domain.policy import THINNED
@@ -137,7 +138,7 @@ def retain(
             "--plan, then repeat with --yes"
         )
     if plan or at.is_for_a_person:
-        with at.opened() as store:
+        with author.asked(at) as store:
             due = Due(due=store.plan_retention(named, scope=scope))
         at.answer(due)
         if plan:
@@ -166,7 +167,7 @@ def _run(
     author: Author,
 ) -> None:
     """Retire what is due now, subject by subject, and say what was."""
-    with at.opened() as store:
+    with author.asked(at) as store:
         retained = _retained(store, rules, scope, author)
     at.answer(retained)
 
