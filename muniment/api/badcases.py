@@ -122,7 +122,8 @@ def summary_of(case: Badcase) -> str:
         *(f"{each.role} {each.turn_id}: {each.content}" for each in case.convo),
         *(f"config {name}: {value!r}" for name, value in sorted(case.config.items())),
         *(
-            f"recall {each.query!r}: {', '.join(one.fact_id for one in each.facts)}"
+            f"recall {each.token or repr(each.query)}: "
+            f"{', '.join(one.fact_id for one in each.facts)}"
             for each in case.receipts
         ),
     ]
@@ -154,7 +155,8 @@ def _revived(kind: Callable[..., T], given: Mapping[str, Any]) -> T:
 def _receipt(given: Mapping[str, Any]) -> RecallReceipt:
     served = tuple(_revived(ServedFact, each) for each in given["facts"])
     summaries = tuple((session, version) for session, version in given["summaries"])
-    plain = {**given, "facts": (), "summaries": ()}
+    # One that an earlier version wrote has no token: its receipts were whole.
+    plain = {"token": None, **given, "facts": (), "summaries": ()}
     return replace(_revived(RecallReceipt, plain), facts=served, summaries=summaries)
 
 

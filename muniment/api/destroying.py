@@ -7,7 +7,9 @@ from typing import Final
 from muniment.api.certificates import StoreReport
 from muniment.api.certifying import certified
 from muniment.api.copies import Copies, Copy
+from muniment.api.expiring import RecordExpirer, expired_of
 from muniment.api.lookup import Lookup
+from muniment.api.parting import Parting
 from muniment.api.proposals import Proposals
 from muniment.api.redacting import WordsRedactor, words_of
 from muniment.domain.events import FactRedacted, SubjectErased
@@ -36,6 +38,7 @@ class Destroyer:
         self._ledger = lookup.ledger
         self._destructions = lookup.ledger.vault.destructions
         self._words = WordsRedactor(lookup.ledger)
+        self._records = RecordExpirer(lookup.ledger)
         self._copies = Copies(lookup.ledger)
 
     def announce(self, transaction: Transaction, fact_id: str) -> None:
@@ -70,9 +73,9 @@ class Destroyer:
 
     def _is_said(self, destruction: Destruction) -> bool:
         """Whether the event that says so is in the ledger."""
-        words = words_of(destruction)
-        if words is not None:
-            return self._words.is_said(destruction, words)
+        parting = self._parting(destruction)
+        if parting is not None:
+            return parting.is_said(destruction)
         found = self._ledger.recorder.read(after=destruction.position - 1, limit=1)
         kind = FactRedacted if destruction.stream else SubjectErased
         stream = destruction.stream or SUBJECT + destruction.subject_ref
@@ -97,9 +100,9 @@ class Destroyer:
 
     def _say_again(self, destruction: Destruction) -> None:
         """Say it in a ledger that was restored from a backup made before."""
-        words = words_of(destruction)
-        if words is not None:
-            said_at = self._words.say_again(destruction, words)
+        parting = self._parting(destruction)
+        if parting is not None:
+            said_at = parting.say_again(destruction)
             if said_at is not None:
                 self._destructions.move(destruction, Step.KEYS, position=said_at)
             return
@@ -132,9 +135,9 @@ class Destroyer:
 
     def _carry_out(self, destruction: Destruction) -> None:
         """Do every step that is left; each is recorded once it is done."""
-        words, also = words_of(destruction), self._contested(destruction)
-        if destruction.step is Step.ANNOUNCED and words is not None:
-            self._words.destroy(destruction, words)
+        parting, also = self._parting(destruction), self._contested(destruction)
+        if destruction.step is Step.ANNOUNCED and parting is not None:
+            parting.destroy(destruction)
         elif destruction.step is Step.ANNOUNCED or also:
             self._destructions.destroy_keys(destruction, also=also)
         if not destruction.stream:
@@ -147,6 +150,15 @@ class Destroyer:
         step = Step.DONE if done else Step.PURGED
         text = "" if destruction.stream else self._certified(destruction, stores)
         self._destructions.move(destruction, step, certificate=text)
+        expired = expired_of(destruction)
+        if done and expired is not None:
+            self._destructions.drop_covered(destruction, family=expired.family)
+
+    def _parting(self, destruction: Destruction) -> Parting | None:
+        """Return what carries out destructions that part keys, if this is one of them."""
+        if words_of(destruction) is not None:
+            return self._words
+        return None if expired_of(destruction) is None else self._records
 
     def _contested(self, destruction: Destruction) -> list[int]:
         """Return the keys of what was proposed to say in the place of a redacted fact."""
@@ -182,14 +194,14 @@ class Destroyer:
         self, destruction: Destruction, counts: Mapping[str, int]
     ) -> tuple[StoreReport, ...]:
         """Overwrite what was removed, and look what is left, store by store."""
-        words = words_of(destruction)
+        parting = self._parting(destruction)
         vault = StoreReport(
             store="vault",
             removed=counts.get("vault", 0),
             remaining=self._destructions.remaining(destruction)
             + len(self._contested(destruction))
-            if words is None
-            else self._words.remaining(destruction, words),
+            if parting is None
+            else parting.remaining(destruction),
             verified=self._destructions.scrub(),
         )
         shared = self._report_of_copies(destruction, counts.get(SHARED, 0))

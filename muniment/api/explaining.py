@@ -10,7 +10,7 @@ from muniment.api.answers import Fact, FactVersion
 from muniment.api.contexts import ContextStore
 from muniment.api.lookup import HIDDEN, Point, expired
 from muniment.api.receipts import RecallReceipt
-from muniment.api.turns import Turn
+from muniment.api.turns import EXPIRED, Turn
 from muniment.api.verbs import verb
 from muniment.domain.events import FactRedacted, FactThinned, Status
 from muniment.domain.scope import Scope
@@ -34,6 +34,7 @@ Stage = Literal[
     "hidden",
     "quarantined",
     "not recalled",
+    "not known",
     "not found",
     "no room",
     "not used",
@@ -42,7 +43,8 @@ Stage = Literal[
 Where it was lost, from first to last; ``not used``: the agent had it.
 
 ``changed``: it said something else by then; ``held``: it waits to be forgotten, and a legal
-hold keeps it; ``hidden``: so is its memory; ``quarantined``: nobody has vouched for it.
+hold keeps it; ``hidden``: so is its memory; ``quarantined``: nobody has vouched for it;
+``not known``: it may have been recalled, the receipts that would tell are expired.
 """
 
 _LOST_BY: Final[Mapping[str, Stage]] = {
@@ -227,13 +229,14 @@ class ExplainingStore(ContextStore):
         return _Lost("never said", "no fact and no turn of this memory ever said it")
 
     def _unreadable(self, case: _Case) -> list[str]:
-        """Return the facts that were redacted or thinned."""
+        """Return the facts that were redacted or thinned, and how many turns went."""
         subject = self._ledger.vault.find(case.scope)
         events = self._ledger.subject_events(subject) if subject else ()
         gone = (
             e.fact_id for e in events if isinstance(e.event, FactRedacted | FactThinned)
         )
-        return list(dict.fromkeys(gone))
+        turns = sum(each.content is None for each in self.turns_of(case.scope))
+        return [*dict.fromkeys(gone), *([f"{turns:,} turns"] if turns else [])]
 
     def _written(
         self, case: _Case, said: Sequence[FactVersion], checks: list[Check]
@@ -311,6 +314,8 @@ class ExplainingStore(ContextStore):
         asked = Period(NO_END.start, Instant(case.point.asked_at + 1))
         receipts = self.receipts_of(case.scope, asked, limit=100)
         of_query = [each for each in receipts if case.query in (None, each.query)]
+        if not of_query:
+            of_query = [each for each in receipts if each.token]
         return of_query[-1] if of_query else None
 
     def _recalled(
@@ -324,10 +329,16 @@ class ExplainingStore(ContextStore):
         rank = None
         if query is not None:
             rank = self._ranked(case, query, fact_id, checks)
-        if receipt is None:
-            checks.append(_check("was it recalled", "there is no receipt", passed=False))
+        if receipt is None or (receipt.token and case.query):
+            # Of one that cannot be read any more nobody knows what was asked.
+            unread = receipt is not None
+            evidence = f"what was asked is {EXPIRED}" if unread else "there is no receipt"
+            passed = None if unread else False
+            checks.append(_check("was it recalled", evidence, passed=passed))
             if query is not None and rank is None:
                 return _Lost("not found", f"no leg of a search for {query!r} finds it")
+            if unread:
+                return _Lost("not known", f"it may have been recalled: {evidence}")
             return _Lost("not recalled", "no recall of this memory left a receipt by then")
         place = f"receipt at position {receipt.position}, {to_text(receipt.asked_at)}"
         served = [each for each in receipt.facts if each.fact_id == fact_id]
@@ -337,7 +348,8 @@ class ExplainingStore(ContextStore):
             where = f"it ranked {rank}" if rank else "no leg found it"
             return _Lost("not found", f"{where}, and {len(receipt.facts)} were given")
         found = served[0]
-        evidence = f"{place}, rank {found.rank}, score {found.score:.4f}"
+        score = EXPIRED if found.score is None else f"{found.score:.4f}"
+        evidence = f"{place}, rank {found.rank}, score {score}"
         checks.append(_check("was it recalled", evidence, passed=True))
         if found.placed is False:
             evidence = f"{receipt.tokens} of {receipt.budget} tokens were taken"

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from muniment.api.turns import EXPIRED
 from muniment.domain.receipt import ReceiptLeft
 from muniment.domain.scope import Scope
 from muniment.instants import moment
@@ -54,6 +55,9 @@ class RecallReceipt:
         tokens: How many it had.
         template: What the prompt was made with.
         prompt_digest: SHA-256 of the prompt, in hexadecimal.
+        token: ``[expired]`` where it was kept as long as a rule says: then what was asked
+            and how it was ranked, placed and put into a prompt cannot be read any more;
+            what was given, and when, stays. ``None`` where it is whole.
     """
 
     scope: Scope | None
@@ -77,6 +81,7 @@ class RecallReceipt:
     tokens: int | None
     template: str | None
     prompt_digest: str | None
+    token: str | None = None
 
 
 def receipt_of(subject: Subject | None, left: RecordedEvent) -> RecallReceipt:
@@ -106,6 +111,7 @@ def receipt_of(subject: Subject | None, left: RecordedEvent) -> RecallReceipt:
         tokens=recall.tokens if recall else None,
         template=recall.template if recall else None,
         prompt_digest=recall.prompt_digest if recall else None,
+        token=None if recall else EXPIRED,
     )
 
 

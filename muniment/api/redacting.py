@@ -7,26 +7,22 @@ that has words of the turn goes, the others stay. What is said or summarised aft
 sealed under another key from the start, since the event that says so comes first.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from muniment.api.parting import KeyParter, in_summaries, withdraw_summaries
 from muniment.api.turns import named_turn
 from muniment.domain import session as sessions
 from muniment.domain.session import (
     RedactSession,
     RedactTurn,
     SessionRedacted,
-    SummaryMade,
-    SummaryWithdrawn,
     TurnRedacted,
-    summaries_in_use,
-    summaries_of,
 )
 from muniment.errors import InvalidValueError, UnknownSessionError, WordsRedactedError
-from muniment.ledger.destruction import Destruction, PayloadKey, Step
+from muniment.ledger.destruction import Destruction, Step
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.payload import is_of_first_format
-from muniment.ledger.payload_keys import wrapped_payload_key
 from muniment.ledger.records import (
     SESSION,
     SUMMARIES,
@@ -36,7 +32,6 @@ from muniment.ledger.records import (
 )
 from muniment.ledger.tombstones import said_again
 from muniment.ledger.transaction import Transaction
-from muniment.ledger.vault import Subject
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +106,7 @@ class WordsRedactor:
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._destructions = ledger.vault.destructions
+        self._parter = KeyParter(ledger)
 
     def is_done(self, transaction: Transaction, words: Words) -> bool:
         """Whether *words* are unreadable already."""
@@ -123,7 +119,9 @@ class WordsRedactor:
             key_id = 0
         else:
             key_id = self._key_of(words.session_id, words.number)
-            self._withdraw_summaries(transaction, words.session_id, words.number)
+            withdraw_summaries(
+                transaction, words.session_id, range(words.number, words.number + 1)
+            )
         self._destructions.announce(
             Destruction(
                 subject_ref=transaction.subject.ref,
@@ -137,17 +135,19 @@ class WordsRedactor:
         events = sessions.decide(words.command, words.session_id, state)
         transaction.add_to(SESSION + words.session_id, events)
 
-    def is_said(self, destruction: Destruction, words: Words) -> bool:
+    def is_said(self, destruction: Destruction) -> bool:
         """Whether the event that says so is in the ledger, where it was announced."""
+        words = _words(destruction)
         found = self._ledger.recorder.read(after=destruction.position - 1, limit=1)
         opened = self._ledger.mapper.opened(found, None)
         return any(_says(each, words) for each in opened)
 
-    def say_again(self, destruction: Destruction, words: Words) -> int | None:
+    def say_again(self, destruction: Destruction) -> int | None:
         """Say it in a restored ledger; return where, or ``None`` if nothing was said."""
+        words = _words(destruction)
         stream = SESSION + words.session_id
         subject = self._ledger.vault.subject(destruction.subject_ref)
-        if subject is None or not self._gone(destruction, words):
+        if subject is None or not self._gone(destruction):
             return None
 
         def work(transaction: Transaction) -> None:
@@ -161,25 +161,14 @@ class WordsRedactor:
         opened = self._ledger.mapper.opened(stamped, None)
         return next(each.position for each in opened if _says(each, words))
 
-    def destroy(self, destruction: Destruction, words: Words) -> None:
+    def destroy(self, destruction: Destruction) -> None:
         """Destroy the keys; of those that open other words, too, keep what is left."""
-        gone = self._gone(destruction, words)
-        places = {each.position for each in gone}
-        lost = {each.sealed.key_id for each in gone}
-        left = [
-            each
-            for each in self._said(words)
-            if each.position not in places and each.sealed.key_id in lost
-        ]
-        subject = self._ledger.vault.subject(destruction.subject_ref)
-        kept = self._own_keys(subject, left) if subject is not None else ()
-        self._destructions.part_keys(destruction, [_place(e) for e in gone], kept or ())
+        said = self._said(_words(destruction))
+        self._parter.destroy(destruction, self._gone(destruction), said)
 
-    def remaining(self, destruction: Destruction, words: Words) -> int:
+    def remaining(self, destruction: Destruction) -> int:
         """Return how much of it can be read all the same, looked up once more."""
-        subject = self._ledger.vault.subject(destruction.subject_ref)
-        shown = self._ledger.mapper.shown(self._gone(destruction, words), subject)
-        return sum(each.content is not None for each in shown)
+        return self._parter.remaining(destruction, self._gone(destruction))
 
     def refuse_what_cannot_be_parted(self, words: Words) -> None:
         """
@@ -195,51 +184,15 @@ class WordsRedactor:
             expected = "of a session recorded by a newer version; redact its whole session"
             raise InvalidValueError("turn_id", turn_id, expected)
 
-    def _own_keys(
-        self, subject: Subject, events: Sequence[StampedEvent]
-    ) -> list[PayloadKey]:
-        """Return the own keys, wrapped, of those of *events* that still have another."""
-        found: list[PayloadKey] = []
-        for stream in dict.fromkeys(str(each.sealed.originator_id) for each in events):
-            theirs = [each for each in events if each.sealed.originator_id == stream]
-            own_keys = self._ledger.mapper.own_keys(subject, theirs)
-            assert own_keys is not None, "what has no own keys is not parted"
-            for each in theirs:
-                _, version, key_id = place = _place(each)
-                if version in own_keys:
-                    wrapped = wrapped_payload_key(
-                        subject.key,
-                        own_keys[version],
-                        ledger=self._ledger.name,
-                        subject_ref=subject.ref,
-                        said=place[:2],
-                    )
-                    found.append((stream, version, key_id, wrapped))
-        return found
-
     def _say(self, transaction: Transaction, words: Words) -> None:
         """Collect it without announcing anything: its keys are gone already."""
         if words.number is not None:
-            self._withdraw_summaries(transaction, words.session_id, words.number)
+            withdraw_summaries(
+                transaction, words.session_id, range(words.number, words.number + 1)
+            )
         state = transaction.session(words.session_id)
         events = sessions.decide(words.command, words.session_id, state)
         transaction.add_to(SESSION + words.session_id, events)
-
-    def _withdraw_summaries(
-        self, transaction: Transaction, session_id: str, number: int
-    ) -> None:
-        """Let what was made of a turn be used no longer, so that it is made anew."""
-        stream = SUMMARIES + session_id
-        made = [
-            (version, event)
-            for version, event in enumerate(transaction.stream(stream), 1)
-            if isinstance(event, SummaryMade | SummaryWithdrawn)
-        ]
-        gone = summaries_of(made, number)
-        for version, summary in summaries_in_use(made).items():
-            # What was made of it goes with it.
-            if version in gone and summary.level == 1:
-                transaction.add_to(stream, [SummaryWithdrawn(summary_version=version)])
 
     def _key_of(self, session_id: str, number: int) -> int:
         turns = self._ledger.recorder.read_stream(TURNS + session_id)
@@ -252,44 +205,37 @@ class WordsRedactor:
             streams.append(SESSION + words.session_id)
         return self._ledger.recorder.read_streams(streams)
 
-    def _gone(self, destruction: Destruction, words: Words) -> Sequence[StampedEvent]:
-        """Return the events that hold *words*, or some of them."""
+    def _gone(self, destruction: Destruction) -> Sequence[StampedEvent]:
+        """Return the events that hold the words, or some of them."""
+        words = _words(destruction)
         said = self._said(words)
-        if words.number is None:
+        number = words.number
+        if number is None:
             return said
-        by_name: Mapping[str, list[StampedEvent]] = {
-            TURNS: [e for e in said if str(e.sealed.originator_id).startswith(TURNS)],
-            SUMMARIES: [
-                each
-                for each in said
-                if str(each.sealed.originator_id).startswith(SUMMARIES)
-                # Whatever is made afterwards is made without them.
-                and each.position < destruction.position
-            ],
-        }
-        made = summaries_of(
-            (
-                (each.version, each.event)
-                for each in self._ledger.mapper.opened(by_name[SUMMARIES], None)
-                if isinstance(each.event, SummaryMade | SummaryWithdrawn)
-            ),
-            words.number,
-        )
+        turns = [e for e in said if str(e.sealed.originator_id).startswith(TURNS)]
+        summaries = [
+            each
+            for each in said
+            if str(each.sealed.originator_id).startswith(SUMMARIES)
+            # Whatever is made afterwards is made without them.
+            and each.position < destruction.position
+        ]
         return [
             *(
                 each
-                for each in by_name[TURNS]
+                for each in turns
                 # In a restored ledger another turn may have taken its number.
-                if each.sealed.originator_version == words.number
+                if each.sealed.originator_version == number
                 and each.sealed.key_id == destruction.key_id
             ),
-            *(e for e in by_name[SUMMARIES] if e.sealed.originator_version in made),
+            *in_summaries(self._ledger, summaries, range(number, number + 1)),
         ]
 
 
-def _place(event: StampedEvent) -> tuple[str, int, int]:
-    sealed = event.sealed
-    return str(sealed.originator_id), sealed.originator_version, sealed.key_id
+def _words(destruction: Destruction) -> Words:
+    words = words_of(destruction)
+    assert words is not None, "it is about what was said"
+    return words
 
 
 def _says(recorded: RecordedEvent, words: Words) -> bool:

@@ -36,6 +36,7 @@ from muniment.api.proposals import Proposal
 from muniment.api.receipts import RecallReceipt
 from muniment.api.replaying import Agent, Badcase
 from muniment.api.retaining import Retirement
+from muniment.api.retention_report import RetentionReport
 from muniment.api.rollbacks import Cause, OnConflict
 from muniment.api.searching import Narrowing
 from muniment.api.summaries import Summary
@@ -601,6 +602,18 @@ class Verbs:
         scope: Scope | None = ...,
         **by: Unpack[By],
     ) -> Receipt: ...
+    def report_retention(
+        self,
+        rules: Sequence[RetentionRule] = ...,
+        *,
+        user_id: str | None = ...,
+        scope: Scope | None = ...,
+        start: Time | None = ...,
+        end: Time | None = ...,
+        reason: str | None = ...,
+        matter: str | None = ...,
+        break_glass: bool = ...,
+    ) -> RetentionReport: ...
     def reproduce_badcase(
         self,
         *,

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from muniment.api.loading import Loaded
     from muniment.api.replaying import Badcase
     from muniment.api.retaining import Retirement
+    from muniment.api.retention_report import RetentionReport
     from muniment.archive.told import ArchivePlan, Rows
     from muniment.domain.access import Principal
 
@@ -159,10 +160,18 @@ class Due:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retained:
-    """The facts that were retired, and those that were thinned, by rule."""
+    """
+    What rules did.
+
+    Attributes:
+        retired: Facts that are not used any more.
+        thinned: Facts whose old history went.
+        expired: How many records went, by kind.
+    """
 
     retired: tuple[str, ...]
     thinned: tuple[str, ...]
+    expired: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -265,6 +274,7 @@ Answer: TypeAlias = (
     "| AccessLog | Emergencies | Keys | Principal"
     "| SearchHits | Blamed | Certified | Diagnosis | Due | Held | Indexed | Loaded"
     "| Made | Modified | Rebuilt | Reconciled | Reproduced | Retained | Rotated | Told"
-    "| ArchivePlan | ArchiveRun | Evidence | FromArchive | Imported | Rows"
+    "| ArchivePlan | ArchiveRun | Evidence | FromArchive | Imported | RetentionReport"
+    "| Rows"
 )
 """What a command answers, once."""

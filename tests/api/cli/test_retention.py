@@ -32,8 +32,12 @@ def test_a_plan_says_which_facts_and_why_and_writes_nothing(cli: CommandLine) ->
     assert due == [
         {
             "cause": "unimportant",
+            "count": 1,
             "fact_id": gone,
+            "holds": [],
+            "records": None,
             "scope": "user:u-1",
+            "session_id": None,
             "until": None,
             "versions": [],
         }
@@ -49,9 +53,9 @@ def test_what_is_due_is_retired_of_everybody_or_of_one(cli: CommandLine) -> None
     rest = cli.ask("retain", *LITTLE, "--yes")
     nothing = cli.ask("retain", *LITTLE, "--yes")
 
-    assert one == {"retired": [mine], "thinned": []}
-    assert rest == {"retired": [yours], "thinned": []}
-    assert nothing == {"retired": [], "thinned": []}
+    assert one == {"retired": [mine], "thinned": [], "expired": {}}
+    assert rest == {"retired": [yours], "thinned": [], "expired": {}}
+    assert nothing == {"retired": [], "thinned": [], "expired": {}}
     last = cli.ask("history", mine)["versions"][-1]
     assert (last["kind"], last["action"], last["trigger"]) == (
         "retired",
@@ -123,7 +127,7 @@ def test_a_hold_keeps_what_rules_would_retire(cli: CommandLine) -> None:
     remembered(cli, "a", "--importance", "0.1")
     cli.ask("hold", *USER, "--matter", "case 1")
 
-    assert cli.ask("retain", *LITTLE, "--yes") == {"retired": [], "thinned": []}
+    assert cli.ask("retain", *LITTLE, "--yes") == {"retired": [], "thinned": [], "expired": {}}
 
 
 @pytest.mark.slow
@@ -139,8 +143,8 @@ def test_a_schedule_runs_again_until_it_is_interrupted(cli: CommandLine) -> None
         os.kill(running.pid, signal.SIGINT)
         code = running.wait(timeout=WAIT_S)
 
-    assert json.loads("".join(first)) == {"retired": [gone], "thinned": []}
-    assert json.loads("".join(second)) == {"retired": [], "thinned": []}
+    assert json.loads("".join(first)) == {"retired": [gone], "thinned": [], "expired": {}}
+    assert json.loads("".join(second)) == {"retired": [], "thinned": [], "expired": {}}
     assert code == 130
 
 
@@ -180,7 +184,7 @@ def test_what_is_thinned_is_shown_asked_for_and_told_by_history(cli: CommandLine
     assert refused == 130
     assert "thinned v1" in seen
     assert "Retire 0 facts, and thin 1 for good?" in seen
-    assert done == {"retired": [], "thinned": [fact_id]}
+    assert done == {"retired": [], "thinned": [fact_id], "expired": {}}
     assert [each["content"] for each in history] == [None, "danach", None]
     assert history[-1]["thinned"] == [[1, 1]]
     assert "(unreadable)" in told
