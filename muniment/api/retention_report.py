@@ -28,7 +28,7 @@ from muniment.domain.thinning import is_among
 from muniment.domain.time import Period
 from muniment.errors import InvalidValueError
 from muniment.instants import moment, to_text
-from muniment.ledger.attesting import Attestor
+from muniment.ledger.attesting import Attestor, InclusionProof
 from muniment.ledger.destruction import Destruction, Step
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.records import SESSION, SUBJECT, RecordedEvent
@@ -58,7 +58,7 @@ class RetentionAct:
         count: How many facts, versions or records.
         remaining: How many of those that went can be read all the same; 0, or something
             is wrong. ``None`` where nothing was to go.
-        proof: The inclusion proof of the event.
+        proof: That the event stands in the ledger, with what it says.
     """
 
     position: int
@@ -75,7 +75,7 @@ class RetentionAct:
     older_than: str | None
     count: int
     remaining: int | None
-    proof: str
+    proof: InclusionProof
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,7 +162,7 @@ class RetentionReporter:
         left = self._left(subject, about)
         for each in mine:
             _, origin = origins[each.tx_id]
-            proof = self._attestor.inclusion(each.position).text
+            proof = self._attestor.inclusion(each.position)
             act = RetentionAct(
                 position=each.position,
                 tx_id=each.tx_id,

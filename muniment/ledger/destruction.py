@@ -180,14 +180,17 @@ class Destructions:
             destruction: Which is done.
             family: How the streams begin of those that it covers.
         """
-        covered = (
-            (_table.c.ledger == self._ledger)
-            & (_table.c.subject_ref == destruction.subject_ref)
-            & _table.c.stream.startswith(family, autoescape=True)
-            & (_table.c.position < destruction.position)
-            & (_table.c.step == Step.DONE.value)
-        )
+        # Where it stands now: in a restored ledger it was said again elsewhere.
+        where = sa.select(_table.c.position).where(self._is(destruction))
         with self._writing() as connection:
+            position = connection.execute(where).scalar_one_or_none()
+            covered = (
+                (_table.c.ledger == self._ledger)
+                & (_table.c.subject_ref == destruction.subject_ref)
+                & _table.c.stream.startswith(family, autoescape=True)
+                & (_table.c.position < position)
+                & (_table.c.step == Step.DONE.value)
+            )
             connection.execute(sa.delete(_table).where(covered))
 
     def all(self) -> Sequence[Destruction]:

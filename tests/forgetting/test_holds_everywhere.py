@@ -1,5 +1,6 @@
 """A memory under a hold goes through everything that could take content from it."""
 
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -7,8 +8,11 @@ import pytest
 from muniment import MemoryStore, Principal, RetentionRule
 from muniment.api.cli import main
 from muniment.domain.access import Role
+from muniment.domain.keeping import DAY_US, LEAST_DAYS, Records
 from muniment.domain.policy import YEAR_US
+from muniment.domain.time import Instant
 from muniment.errors import LedgerNotEmptyError, UnknownFactError
+from muniment.instants import moment
 from tests.forgetting.traces import Backup
 from tests.served import client_of, served
 from tests.stores import NEW_YEAR, SECOND, SQLITE, SettableClock, backend_at
@@ -21,6 +25,10 @@ ALL_RULES = [
     RetentionRule(unused_for_us=SECOND),
     RetentionRule(importance_below=1.0),
     RetentionRule(thin_older_than_us=YEAR_US),
+    *(
+        RetentionRule(records=kind, older_than_us=LEAST_DAYS.get(kind, 1) * DAY_US)
+        for kind in Records
+    ),
 ]
 OFFICER = Principal(id="officer-1", roles=(Role.COMPLIANCE_OFFICER, Role.ADMINISTRATOR))
 
@@ -40,10 +48,19 @@ class Held:
             self.tick()
             self.store.update(self.fact_id, content=content)
         self.tick()
+        self.session_id = self.store.start_session(user_id=USER).session_id
+        self.store.add_turn(self.session_id, role="user", content=SAID[0])
+        self.store.search(SAID[0], user_id=USER)
+        self.store.acting_as(OFFICER).get_all(user_id=USER, reason=SAID[0])
+        self.store.flush_receipts()
+        self.tick()
         bound = None if whole else self.fact_id
         self.store.place_hold(user_id=USER, fact_id=bound, matter="case", hold_id="h-1")
         self.backup = Backup.of(self.backend, directory.with_name("backup.db"))
         self.clock.now = NEW_YEAR
+
+    def store_time(self) -> datetime:
+        return moment(Instant(self.clock.now))
 
     def open(self) -> MemoryStore:
         return self.backend.open(clock=self.clock, embedder="none")
@@ -59,6 +76,10 @@ class Held:
             if each.kind in ("asserted", "revised")
         ]
         assert said == SAID
+        (turn,) = self.store.get_turns(self.session_id, as_of=self.store_time())
+        looks = [each.reason for each in self.store.access_log(user_id=USER)]
+        receipts = [each.query for each in self.store.get_receipts(user_id=USER)]
+        assert (turn.content, receipts, looks[-1]) == (SAID[0], [SAID[0]], SAID[0])
         assert [each.hold_id for each in self.store.list_holds(user_id=USER)] == ["h-1"]
         assert self.store.verify()
         self.tick()
@@ -119,6 +140,10 @@ def by_command(held: Held) -> None:
         ["erase", "--user", USER, "--reason", "asked", "--yes"],
         ["retain", "--older-than", "1s", "--yes"],
         ["retain", "--thin-older-than", "365d", "--yes"],
+        *(
+            ["retain", "--records", kind, "--older-than", "2192d", "--yes"]
+            for kind in Records
+        ),
     ):
         assert main([*command, *store]) == 0
 
