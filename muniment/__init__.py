@@ -41,11 +41,13 @@ if TYPE_CHECKING:
     from muniment.api.receipts import RecallReceipt, ServedFact
     from muniment.api.replaying import Badcase
     from muniment.api.retaining import Retirement
+    from muniment.api.retention_report import RetentionAct, RetentionReport
     from muniment.api.rollbacks import Cause
     from muniment.api.store import MemoryStore
     from muniment.api.summaries import Summary
     from muniment.api.turns import Session, Turn
     from muniment.domain.access import Principal
+    from muniment.domain.keeping import Records
     from muniment.domain.policy import RetentionRule
     from muniment.domain.scope import Scope
     from muniment.errors import MunimentError
@@ -84,6 +86,9 @@ else:
         "ProposalState": "muniment.api.proposals",
         "Progress": "muniment.projections.progress",
         "RecallReceipt": "muniment.api.receipts",
+        "Records": "muniment.domain.keeping",
+        "RetentionAct": "muniment.api.retention_report",
+        "RetentionReport": "muniment.api.retention_report",
         "RetentionRule": "muniment.domain.policy",
         "Retirement": "muniment.api.retaining",
         "Scope": "muniment.domain.scope",
@@ -148,6 +153,9 @@ __all__ = [
     "ProposalState",
     "RecallReceipt",
     "Receipt",
+    "Records",
+    "RetentionAct",
+    "RetentionReport",
     "RetentionRule",
     "Retirement",
     "RollbackPlan",

@@ -228,13 +228,11 @@ def said_and_asked(store: MemoryStore, hands: Hands) -> str:
     return session_id
 
 
-@pytest.mark.parametrize(
-    "kept",
-    [RetentionRule(records=e, older_than_us=184 * DAY_US) for e in ("receipt", "turn")],
-)
+@pytest.mark.parametrize("records", GOING)
 def test_f37_records_have_a_time_to_live_of_their_own(
-    store: MemoryStore, hands: Hands, kept: RetentionRule
+    store: MemoryStore, hands: Hands, records: Records
 ) -> None:
+    kept = RetentionRule(records=records, older_than_us=184 * DAY_US)
     session_id = said_and_asked(store, hands)
     hold = store.place_hold(user_id="u", matter="case").hold_id
     held = (store.plan_retention([kept]), store.retain([kept]))
