@@ -64,9 +64,13 @@ class Destroyer:
         with self._destructions.turn:
             some = self._destructions
             found = some.all() if every else some.unfinished()
+            done = [each.position for each in found if each.step is Step.DONE]
+            places = self._ledger.recorder.places(done)
             # Copies before what they are copies of, which is done once they are gone.
             for destruction in sorted(found, key=_is_of_subject):
-                if destruction.step is Step.DONE and self._is_said(destruction):
+                stands = places.get(destruction.position) in _said_as(destruction)
+                is_done = destruction.step is Step.DONE
+                if is_done and (stands or self._is_said(destruction)):
                     continue
                 if self._confirmed(destruction):
                     self._carry_out(destruction)
@@ -238,6 +242,18 @@ class Destroyer:
     def _position(self, destruction: Destruction) -> int:
         found = self._destructions.of_subject(destruction.subject_ref)
         return found.position if found else destruction.position
+
+
+def _said_as(destruction: Destruction) -> Sequence[tuple[str, str]]:
+    """Return the stream and topic of what says it; none where they do not tell enough."""
+    if words_of(destruction) is not None:
+        return ()
+    expired = expired_of(destruction)
+    if expired is not None:
+        return [expired.said_as(destruction.subject_ref)]
+    if destruction.stream:
+        return [(destruction.stream, topic_of(FactRedacted))]
+    return [(SUBJECT + destruction.subject_ref, topic_of(SubjectErased))]
 
 
 def _is_of_subject(destruction: Destruction) -> bool:

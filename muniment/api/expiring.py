@@ -19,6 +19,7 @@ from muniment.domain.events import RecordsExpired
 from muniment.domain.keeping import Records
 from muniment.domain.session import ExpireTurns, TurnsExpired
 from muniment.domain.time import BEGINNING, Instant
+from muniment.ledger.codec import topic_of
 from muniment.ledger.destruction import Destruction, Step
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.records import (
@@ -70,10 +71,11 @@ class Expired:
         numbers = self.last_turn, int(self.whole), self.until, self.older_than_us
         return self.family + ".".join(map(str, numbers))
 
-    @property
-    def event_stream(self) -> str | None:
-        """Where the event stands that says so, if not in the stream of the subject."""
-        return SESSION + self.session_id if self.session_id else None
+    def said_as(self, subject_ref: str) -> tuple[str, str]:
+        """Return the stream and the topic of the event that says so."""
+        if self.session_id:
+            return SESSION + self.session_id, topic_of(TurnsExpired)
+        return SUBJECT + subject_ref, topic_of(RecordsExpired)
 
     def is_said_by(self, recorded: RecordedEvent) -> bool:
         """Whether an event says that all of it is unreadable."""
@@ -81,7 +83,7 @@ class Expired:
             case RecordsExpired(records=records, until=until):
                 return records is self.records and until >= self.until
             case TurnsExpired(until=until):
-                is_here = recorded.stream == self.event_stream
+                is_here = recorded.session_id == self.session_id
                 return is_here and until >= self.until
             case _:
                 return False
@@ -149,7 +151,7 @@ class RecordExpirer:
                 subject_ref=destruction.subject_ref,
             )
         )
-        stream = expired.event_stream or SUBJECT + destruction.subject_ref
+        stream, _ = expired.said_as(destruction.subject_ref)
         opened = self._ledger.mapper.opened(self._ledger.recorder.read_stream(stream), None)
         return next((e.position for e in opened if expired.is_said_by(e)), None)
 

@@ -110,6 +110,15 @@ class MemoryRecorder(LedgerRecorder):
         found.sort(key=lambda each: str(each.sealed.originator_id), reverse=True)
         return self.whole(found[:limit])
 
+    def places(self, positions: Collection[int]) -> Mapping[int, tuple[str, str]]:
+        with self._lock:
+            known = range(1, len(self._events) + 1)
+            found = [self._events[each - 1] for each in positions if each in known]
+        return {
+            each.position: (str(each.sealed.originator_id), each.sealed.topic)
+            for each in found
+        }
+
     def transactions(self, numbers: Collection[int]) -> Sequence[TransactionRow]:
         found = (self.transaction(each) for each in sorted(set(numbers)))
         return [each for each in found if each is not None]

@@ -211,6 +211,10 @@ class LedgerRecorder(ProcessRecorder):
         """
 
     @abstractmethod
+    def places(self, positions: Collection[int]) -> Mapping[int, tuple[str, str]]:
+        """Return by position the stream and the topic of those events that there are."""
+
+    @abstractmethod
     def transactions(self, numbers: Collection[int]) -> Sequence[TransactionRow]:
         """Return those of the transactions *numbers* that there are, oldest first."""
 

@@ -28,7 +28,7 @@ from muniment.ledger.database import (
 )
 from muniment.ledger.leaves import StoredRow
 from muniment.ledger.merkle import TreeStore
-from muniment.ledger.prepared import rows_of_each
+from muniment.ledger.prepared import rows_among, rows_of_each
 from muniment.ledger.readers import ReadingConnections
 from muniment.ledger.recorder import Append, LedgerRecorder, Present
 from muniment.ledger.records import Head, StampedEvent, TransactionRow, stamped
@@ -166,6 +166,14 @@ class SqlRecorder(LedgerRecorder):
         with self.reading() as connection:
             rows = statement.rows(connection, **named)
         return self.whole([stamped(row) for row in rows])
+
+    def places(self, positions: Collection[int]) -> Mapping[int, tuple[str, str]]:
+        wanted = sorted(set(positions))
+        if not wanted:
+            return {}
+        with self.reading() as connection:
+            rows = rows_among(connection, statements.PLACES, wanted, ledger=self.ledger)
+        return {position: (stream, topic) for position, stream, topic in rows}
 
     def transactions(self, numbers: Collection[int]) -> Sequence[TransactionRow]:
         with self.reading() as connection:

@@ -164,6 +164,10 @@ TRANSACTIONS = among(
     sa.select(*_TX_COLUMNS).where(_tx.ledger == _LEDGER).order_by(_tx.tx_id), _tx.tx_id
 )
 
+PLACES = among(
+    sa.select(_event.position, _event.stream, _event.topic).where(_event.ledger == _LEDGER),
+    _event.position,
+)
 REQUEST = Prepared(
     sa.select(*_TX_COLUMNS).where(
         _tx.ledger == _LEDGER,
