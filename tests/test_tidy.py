@@ -3,6 +3,7 @@
 import ast
 import inspect
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,6 @@ TESTS = sorted((ROOT / "tests").rglob("*.py"))
 SCRIPTS = sorted((ROOT / "benchmarks").rglob("*.py")) + sorted(
     (ROOT / "examples").rglob("*.py")
 )
-EVERYTHING = PACKAGE + TESTS + SCRIPTS
 FACADE = ROOT / "muniment" / "api"
 
 FUNCTION_LINES_MAX = 50
@@ -33,18 +33,28 @@ def named(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
 
 
-def nodes(module: Path) -> Iterator[ast.AST]:
-    return ast.walk(ast.parse(module.read_text(encoding="utf-8")))
+@dataclass(frozen=True)
+class Module:
+    """A file of Python, and what stands in it."""
+
+    path: Path
+    lines: int
+    nodes: tuple[ast.AST, ...]
+
+    @classmethod
+    def at(cls, path: Path) -> "Module":
+        text = path.read_text(encoding="utf-8")
+        return cls(path, len(text.splitlines()), tuple(ast.walk(ast.parse(text))))
+
+    @property
+    def functions(self) -> Iterator[Function]:
+        return (node for node in self.nodes if isinstance(node, Function))
 
 
-def functions(module: Path) -> Iterator[Function]:
-    return (node for node in nodes(module) if isinstance(node, Function))
-
-
-def imported(module: Path) -> set[str]:
+def imported(module: Module) -> set[str]:
     """Return the dotted names that *module* imports, of modules and from them."""
     names = set()
-    for node in nodes(module):
+    for node in module.nodes:
         match node:
             case ast.Import():
                 names |= {alias.name for alias in node.names}
@@ -110,92 +120,98 @@ def lacks_a_reason(node: ast.AST) -> bool:
             return False
 
 
-def marks_without_a_reason(module: Path) -> Iterator[int]:
-    """Yield the lines with a bare ``pytest.mark.skip``, which is not called."""
-    called = {id(node.func) for node in nodes(module) if isinstance(node, ast.Call)}
-    for node in nodes(module):
-        match node:
-            case ast.Attribute(value=ast.Attribute(attr="mark"), attr="skip" | "xfail"):
-                if id(node) not in called:
-                    yield node.lineno
-            case _:
-                pass
+def is_mark_of_a_skip(node: ast.AST) -> bool:
+    """Return whether *node* is ``pytest.mark.skip`` or the like, called or not."""
+    match node:
+        case ast.Attribute(value=ast.Attribute(attr="mark"), attr="skip" | "xfail"):
+            return True
+        case _:
+            return False
 
 
-@pytest.mark.parametrize("module", EVERYTHING, ids=named)
-def test_functions_fit_on_a_screen(module: Path) -> None:
-    long = [
-        f"{function.name}: {lines} lines"
-        for function in functions(module)
-        if (lines := (function.end_lineno or 0) - function.lineno + 1) > FUNCTION_LINES_MAX
-    ]
-
-    assert not long, "split it: keep the branches, move the straight-line work out"
+def long_functions(module: Module) -> Iterator[str]:
+    """Split it: keep the branches, move the straight-line work out."""
+    for function in module.functions:
+        lines = (function.end_lineno or 0) - function.lineno + 1
+        if lines > FUNCTION_LINES_MAX:
+            yield f"{function.name}: {lines} lines"
 
 
-@pytest.mark.parametrize("module", EVERYTHING, ids=named)
-def test_modules_stay_small(module: Path) -> None:
-    lines = len(module.read_text(encoding="utf-8").splitlines())
+def long_modules(module: Module) -> Iterator[str]:
+    """Split it where its words change."""
+    if module.lines > MODULE_LINES_MAX:
+        yield f"{module.lines} lines"
 
-    assert lines <= MODULE_LINES_MAX, "split it where its words change"
 
-
-@pytest.mark.parametrize("module", EVERYTHING, ids=named)
-def test_functions_take_few_parameters(module: Path) -> None:
+def many_parameters(module: Module) -> Iterator[str]:
+    """Group what belongs together in a frozen dataclass."""
     # The facade's verbs offer many optional, keyword-only parameters; that is their use.
-    keyword_only = FACADE not in module.parents
-
-    many = [
-        function.name
-        for function in functions(module)
-        if parameters(function, keyword_only=keyword_only) > PARAMETERS_MAX
-    ]
-
-    assert not many, "group what belongs together in a frozen dataclass"
+    keyword_only = FACADE not in module.path.parents
+    for function in module.functions:
+        if parameters(function, keyword_only=keyword_only) > PARAMETERS_MAX:
+            yield function.name
 
 
-@pytest.mark.parametrize("module", EVERYTHING, ids=named)
-def test_modules_are_named_for_what_they_hold(module: Path) -> None:
-    words = set(module.relative_to(ROOT).with_suffix("").parts)
-
-    assert not words & BANNED_NAMES, "name it for the one thing in it"
+def names_of_nothing(module: Module) -> Iterator[str]:
+    """Name it for the one thing in it."""
+    yield from BANNED_NAMES & set(module.path.relative_to(ROOT).with_suffix("").parts)
 
 
-@pytest.mark.parametrize("module", EVERYTHING, ids=named)
-def test_imports_are_absolute(module: Path) -> None:
-    relative = [
-        node.lineno
-        for node in nodes(module)
-        if isinstance(node, ast.ImportFrom) and node.level
-    ]
-
-    assert not relative, "write the whole name of the module"
+def relative_imports(module: Module) -> Iterator[str]:
+    """Write the whole name of the module."""
+    for node in module.nodes:
+        if isinstance(node, ast.ImportFrom) and node.level:
+            yield f"line {node.lineno}"
 
 
-@pytest.mark.parametrize("module", EVERYTHING, ids=named)
-def test_no_error_is_swallowed(module: Path) -> None:
-    swallowed = [
-        getattr(node, "lineno", 0) for node in nodes(module) if swallows_every_error(node)
-    ]
-
-    assert not swallowed, "catch what you can deal with; raise the rest again or hand it on"
+def swallowed_errors(module: Module) -> Iterator[str]:
+    """Catch what you can deal with; raise the rest again or hand it on."""
+    for node in module.nodes:
+        if swallows_every_error(node):
+            yield f"line {getattr(node, 'lineno', 0)}"
 
 
-@pytest.mark.parametrize("module", EVERYTHING, ids=named)
-def test_unittest_serves_the_event_library_alone(module: Path) -> None:
+def mocks(module: Module) -> Iterator[str]:
+    """Write a fake."""
+    yield from (name for name in imported(module) if name.startswith("unittest.mock"))
+
+
+def cases_of_unittest(module: Module) -> Iterator[str]:
+    """Write a plain test function; `unittest` serves the event library's tests alone."""
     names = imported(module)
-    unittest = any(name.split(".")[0] == "unittest" for name in names)
     needed = any(name.startswith(UNITTEST_NEEDS) for name in names)
+    if not needed or module.path not in TESTS:
+        yield from (name for name in names if name.split(".")[0] == "unittest")
 
-    assert not any(name.startswith("unittest.mock") for name in names), "write a fake"
-    assert not unittest or (needed and module in TESTS), "write a plain test function"
+
+def skips_without_a_reason(module: Module) -> Iterator[str]:
+    """Say what would have to change."""
+    called = {id(node.func) for node in module.nodes if isinstance(node, ast.Call)}
+    for node in module.nodes:
+        if lacks_a_reason(node) or (is_mark_of_a_skip(node) and id(node) not in called):
+            yield f"line {getattr(node, 'lineno', 0)}"
 
 
-@pytest.mark.parametrize("module", TESTS, ids=named)
-def test_every_skip_has_a_reason(module: Path) -> None:
-    calls = [getattr(node, "lineno", 0) for node in nodes(module) if lacks_a_reason(node)]
+RULES = (
+    long_functions,
+    long_modules,
+    many_parameters,
+    names_of_nothing,
+    relative_imports,
+    swallowed_errors,
+    mocks,
+    cases_of_unittest,
+    skips_without_a_reason,
+)
 
-    assert not calls + list(marks_without_a_reason(module)), "say what would have to change"
+
+@pytest.mark.parametrize("path", PACKAGE + TESTS + SCRIPTS, ids=named)
+def test_a_module_keeps_every_rule(path: Path) -> None:
+    module = Module.at(path)
+
+    broken = [f"{each}: {rule.__doc__}" for rule in RULES for each in rule(module)]
+
+    assert not broken
 
 
 def test_public_names_are_complete() -> None:

@@ -1,5 +1,7 @@
 """
-What thinning keeps, said as plainly as in `tests.oracle`: by asking at every kept time.
+When years begin, and what thinning keeps of them.
+
+Said as plainly as in `tests.oracle`, by asking at every kept time.
 """
 
 from collections.abc import Iterable
@@ -10,6 +12,21 @@ from tests.oracle import Ledger, happened, known, life, stretches
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def us(when: datetime) -> Instant:
+    """Return a time of the calendar in microseconds."""
+    return Instant((when - _EPOCH) // timedelta(microseconds=1))
+
+
+def year(number: int) -> Instant:
+    """Return when a year begins."""
+    return us(datetime(number, 1, 1, tzinfo=UTC))
+
+
+def year_of(at: int) -> int:
+    """Return the year of a time."""
+    return (_EPOCH + timedelta(microseconds=at)).year
 
 
 def kept(at: Instant, until: Instant) -> bool:
@@ -35,19 +52,11 @@ def _kept_times(changes: Iterable[Instant], until: Instant) -> list[Instant]:
     for each in (*changes, until):
         if BEGINNING < each < FOREVER:
             # Where the year of a change began, and where the next one begins.
-            year = _moment(each).year
-            found |= {_year(year), _year(year + 1)}
+            this = year_of(each)
+            found |= {year(this), year(this + 1)}
     found |= {Instant(each - 1) for each in found}
     return sorted(each for each in found if kept(each, until))
 
 
-def _year(year: int) -> Instant:
-    return Instant((datetime(year, 1, 1, tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1))
-
-
-def _moment(at: Instant) -> datetime:
-    return _EPOCH + timedelta(microseconds=at)
-
-
 def _began_a_year(at: Instant) -> bool:
-    return BEGINNING < at < FOREVER and at == _year(_moment(at).year)
+    return BEGINNING < at < FOREVER and at == year(year_of(at))

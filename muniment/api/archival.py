@@ -150,13 +150,13 @@ class ArchivalStore(CustodialStore):
             TimeStampUnavailableError: If the authority set does not answer.
         """
         from muniment.api.evidencing import Asked, EvidenceMaker  # noqa: PLC0415 - as below
-        from muniment.api.giving import given_out, point_of  # noqa: PLC0415 - as below
+        from muniment.api.giving import given_out, points_of  # noqa: PLC0415 - as below
 
         asked = Asked(
             scope=inputs.scope_of(user_id, scope),
             start=inputs.time_or_none(start),
             end=inputs.time_or_none(end),
-            as_of=tuple(map(point_of, points)),
+            as_of=points_of(points),
             matter=inputs.name("matter", matter),
             third_parties=inputs.names("third_parties", third_parties),
         )

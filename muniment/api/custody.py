@@ -289,13 +289,15 @@ class CustodialStore(WritingStore):
 
         Returns:
             The certificate; ``DEFERRED`` under a legal hold, ``PARTIAL`` while a store is
-            not verified. Erasing again changes nothing and succeeds.
+            not verified or a shared copy is held or frozen. Erasing again changes nothing
+            and succeeds.
 
         Raises:
+            InvalidValueError: If *reason* says nothing.
             SubjectFrozenError: If writes to the subject are refused for now.
         """
         whose = inputs.scope_of(user_id, scope)
-        origin = inputs.origin({**who, "reason": reason})
+        origin = inputs.origin({**who, "reason": inputs.reason(reason)})
         return Forgetter(self._lookup).erase(whose, origin)
 
     @verb

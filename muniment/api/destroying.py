@@ -1,12 +1,12 @@
 """Carrying out what was announced: keys first, then every derived copy, step by step."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import Final
+from itertools import takewhile
 
-from muniment.api.certificates import StoreReport
+from muniment.api.certificates import SHARED, StoreReport
 from muniment.api.certifying import certified
-from muniment.api.copies import Copies, Copy
+from muniment.api.copies import Copies, Copy, copies_of
 from muniment.api.expiring import RecordExpirer, expired_of
 from muniment.api.lookup import Lookup
 from muniment.api.parting import Parting
@@ -15,14 +15,10 @@ from muniment.api.redacting import WordsRedactor, words_of
 from muniment.domain.events import FactRedacted, SubjectErased
 from muniment.ledger.codec import topic_of
 from muniment.ledger.destruction import Destruction, Step
-from muniment.ledger.records import FACT, SUBJECT
+from muniment.ledger.records import FACT, SUBJECT, StampedEvent
 from muniment.ledger.tombstones import append_tombstone, said_again
 from muniment.ledger.transaction import Transaction
 from muniment.projections.beliefs import DerivedStore
-
-
-SHARED: Final = "shared"
-"""What an erasure calls the copies of facts in memories they were shared with."""
 
 
 class Destroyer:
@@ -64,40 +60,42 @@ class Destroyer:
         with self._destructions.turn:
             some = self._destructions
             found = some.all() if every else some.unfinished()
-            done = [each.position for each in found if each.step is Step.DONE]
-            places = self._ledger.recorder.places(done)
+            said = self._said(found)
             # Copies before what they are copies of, which is done once they are gone.
             for destruction in sorted(found, key=_is_of_subject):
-                stands = places.get(destruction.position) in _said_as(destruction)
-                is_done = destruction.step is Step.DONE
-                if is_done and (stands or self._is_said(destruction)):
+                is_said = destruction in said
+                if is_said and destruction.step is Step.DONE:
                     continue
-                if self._confirmed(destruction):
-                    self._carry_out(destruction)
+                if is_said or self._confirmed(destruction):
+                    self._carry_out(destruction, self._copies_of(destruction))
 
-    def _is_said(self, destruction: Destruction) -> bool:
-        """Whether the event that says so is in the ledger."""
+    def _said(self, destructions: Sequence[Destruction]) -> Collection[Destruction]:
+        """Return those of which the event that says so is in the ledger."""
+        found = self._ledger.recorder.read_at([each.position for each in destructions])
+        events = {each.position: each for each in found}
+        return {
+            each
+            for each in destructions
+            if each.position in events and self._says(events[each.position], each)
+        }
+
+    def _says(self, event: StampedEvent, destruction: Destruction) -> bool:
         parting = self._parting(destruction)
         if parting is not None:
-            return parting.is_said(destruction)
-        found = self._ledger.recorder.read(after=destruction.position - 1, limit=1)
+            return parting.says(event, destruction)
         kind = FactRedacted if destruction.stream else SubjectErased
         stream = destruction.stream or SUBJECT + destruction.subject_ref
-        return any(
-            each.sealed.topic == topic_of(kind) and each.sealed.originator_id == stream
-            for each in found
-        )
+        sealed = event.sealed
+        return sealed.topic == topic_of(kind) and sealed.originator_id == stream
 
     def _confirmed(self, destruction: Destruction) -> bool:
         """Whether a destruction is to be carried out; if it never was said, forget it."""
-        if self._is_said(destruction):
-            return True
         if destruction.step is not Step.ANNOUNCED:
             self._say_again(destruction)
             return True
         with self._ledger.recorder.appending():
             # Whoever announced it held this lock: by now it is said, or never will be.
-            if self._is_said(destruction):
+            if self._said([destruction]):
                 return True
             self._destructions.withdraw(destruction)
         return False
@@ -137,19 +135,25 @@ class Destroyer:
         topic = topic_of(FactRedacted)
         return next(e.position for e in stamped if e.sealed.topic == topic)
 
-    def _carry_out(self, destruction: Destruction) -> None:
-        """Do every step that is left; each is recorded once it is done."""
-        parting, also = self._parting(destruction), self._contested(destruction)
+    def _carry_out(self, destruction: Destruction, copies: Sequence[Copy]) -> None:
+        """
+        Do every step that is left; each is recorded once it is done.
+
+        Args:
+            destruction: Which.
+            copies: What others were given of it. No more are made of what is gone.
+        """
+        parting, also = self._parting(destruction), self._others(destruction)
         if destruction.step is Step.ANNOUNCED and parting is not None:
-            parting.destroy(destruction)
+            parting.destroy(destruction, also=self._drawn_from(destruction))
         elif destruction.step is Step.ANNOUNCED or also:
             self._destructions.destroy_keys(destruction, also=also)
         if not destruction.stream:
             for store in self._lookup.derived:
                 self._purge(store, destruction)
-        self._redact_copies(destruction)
+        self._redact_copies(destruction, copies)
         self._destructions.move(destruction, Step.PURGED)
-        stores = self._verified(destruction, self._destructions.counts(destruction))
+        stores = self._verified(destruction, copies)
         done = all(each.verified and not each.remaining for each in stores)
         step = Step.DONE if done else Step.PURGED
         text = "" if destruction.stream else self._certified(destruction, stores)
@@ -164,29 +168,49 @@ class Destroyer:
             return self._words
         return None if expired_of(destruction) is None else self._records
 
-    def _contested(self, destruction: Destruction) -> list[int]:
-        """Return the keys of what was proposed to say in the place of a redacted fact."""
+    def _others(self, destruction: Destruction) -> list[int]:
+        """
+        Return the keys left of what else says what a redacted fact said.
+
+        That is what was proposed to say in its place, and what of the fact itself is under
+        a key from before it was thinned: the thinning that destroys it may not be done.
+        """
         if not destruction.stream.startswith(FACT):
             return []
-        fact_id = destruction.stream.removeprefix(FACT)
-        return Proposals(self._ledger).keys_about(fact_id, destruction.subject_ref)
+        fact_id, ref = destruction.stream.removeprefix(FACT), destruction.subject_ref
+        stream = self._ledger.recorder.read_stream(destruction.stream)
+        # What follows is no content, and has to stay readable.
+        said = takewhile(lambda e: e.sealed.topic != topic_of(FactRedacted), stream)
+        former = {each.sealed.key_id for each in said} - {destruction.key_id}
+        left = self._destructions.left_of(ref, former) if former else []
+        return [*left, *Proposals(self._ledger).keys_about(fact_id, ref)]
+
+    def _drawn_from(self, destruction: Destruction) -> list[int]:
+        """Return the keys of what was proposed to say, drawn from words that go."""
+        words, ref = words_of(destruction), destruction.subject_ref
+        return Proposals(self._ledger).keys_drawn_from(words, ref) if words else []
 
     def _copies_of(self, destruction: Destruction) -> list[Copy]:
-        if destruction.stream:
-            return self._copies.of_fact(destruction.stream.removeprefix(FACT))
-        return self._copies.of_subject(destruction.subject_ref)
+        """Return the copies of a fact or of what was a subject's, of all there are."""
+        if not destruction.stream:
+            return self._copies.of_subject(destruction.subject_ref)
+        if destruction.stream.startswith(FACT):
+            return self._copies.of_facts([destruction.stream.removeprefix(FACT)])
+        return []
 
-    def _redact_copies(self, destruction: Destruction) -> None:
+    def _redact_copies(self, destruction: Destruction, copies: Sequence[Copy]) -> None:
         """Make unreadable what others were given of it; where a hold binds that, later."""
-        copies = self._copies.readable(self._copies_of(destruction))
-        if not copies:
+        left = self._copies.readable(copies)
+        if not left:
             return
-        self._destructions.count(destruction, SHARED, len(copies))
-        self._copies.redact(copies, by=self.announce)
-        streams = {FACT + each.fact_id for each in copies}
-        for announced in self._destructions.unfinished():
-            if announced.stream in streams and self._confirmed(announced):
-                self._carry_out(announced)
+        self._destructions.count(destruction, SHARED, len(left))
+        self._copies.redact(left, by=self.announce)
+        names = {FACT + each.fact_id: each.fact_id for each in left}
+        announced = [e for e in self._destructions.unfinished() if e.stream in names]
+        said = self._said(announced)
+        for each in announced:
+            if each in said or self._confirmed(each):
+                self._carry_out(each, copies_of([names[each.stream]], copies))
 
     def _purge(self, store: DerivedStore, destruction: Destruction) -> None:
         """Remove a subject from one store, counted before: another may do it, too."""
@@ -195,20 +219,21 @@ class Destroyer:
         self._destructions.count(destruction, store.name, store.purge(ref))
 
     def _verified(
-        self, destruction: Destruction, counts: Mapping[str, int]
+        self, destruction: Destruction, copies: Sequence[Copy]
     ) -> tuple[StoreReport, ...]:
         """Overwrite what was removed, and look what is left, store by store."""
         parting = self._parting(destruction)
+        counts = self._destructions.counts(destruction)
         vault = StoreReport(
             store="vault",
             removed=counts.get("vault", 0),
             remaining=self._destructions.remaining(destruction)
-            + len(self._contested(destruction))
+            + len(self._others(destruction))
             if parting is None
-            else parting.remaining(destruction),
+            else parting.remaining(destruction) + len(self._drawn_from(destruction)),
             verified=self._destructions.scrub(),
         )
-        shared = self._report_of_copies(destruction, counts.get(SHARED, 0))
+        shared = self._report_of_copies(copies, counts.get(SHARED, 0))
         if destruction.stream:
             return vault, *shared
         derived = (
@@ -223,10 +248,9 @@ class Destroyer:
         return vault, *derived, *shared
 
     def _report_of_copies(
-        self, destruction: Destruction, found: int
+        self, copies: Sequence[Copy], found: int
     ) -> tuple[StoreReport, ...]:
         """Return what is left of copies, if there ever were any."""
-        copies = self._copies_of(destruction)
         if not copies:
             return ()
         left = len(self._copies.readable(copies))
@@ -242,18 +266,6 @@ class Destroyer:
     def _position(self, destruction: Destruction) -> int:
         found = self._destructions.of_subject(destruction.subject_ref)
         return found.position if found else destruction.position
-
-
-def _said_as(destruction: Destruction) -> Sequence[tuple[str, str]]:
-    """Return the stream and topic of what says it; none where they do not tell enough."""
-    if words_of(destruction) is not None:
-        return ()
-    expired = expired_of(destruction)
-    if expired is not None:
-        return [expired.said_as(destruction.subject_ref)]
-    if destruction.stream:
-        return [(destruction.stream, topic_of(FactRedacted))]
-    return [(SUBJECT + destruction.subject_ref, topic_of(SubjectErased))]
 
 
 def _is_of_subject(destruction: Destruction) -> bool:

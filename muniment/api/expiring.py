@@ -6,7 +6,7 @@ says so, with the rule's time to live; then their keys are destroyed, step by st
 a redaction. What was recorded, when, and what it counts for stays.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, assert_never
 
@@ -123,11 +123,10 @@ class RecordExpirer:
         """
         self._say(transaction, expired, count, announced=True)
 
-    def is_said(self, destruction: Destruction) -> bool:
-        """Whether the event that says so is in the ledger, where it was announced."""
-        found = self._ledger.recorder.read(after=destruction.position - 1, limit=1)
-        opened = self._ledger.mapper.opened(found, None)
-        return any(_expired(destruction).is_said_by(each) for each in opened)
+    def says(self, stamped: StampedEvent, destruction: Destruction) -> bool:
+        """Whether an event says so, that stands where it was announced."""
+        found = str(stamped.sealed.originator_id), stamped.sealed.topic
+        return found == _expired(destruction).said_as(destruction.subject_ref)
 
     def say_again(self, destruction: Destruction) -> int | None:
         """Say it in a restored ledger; return where, or ``None`` if nothing was said."""
@@ -155,11 +154,11 @@ class RecordExpirer:
         opened = self._ledger.mapper.opened(self._ledger.recorder.read_stream(stream), None)
         return next((e.position for e in opened if expired.is_said_by(e)), None)
 
-    def destroy(self, destruction: Destruction) -> None:
+    def destroy(self, destruction: Destruction, *, also: Collection[int] = ()) -> None:
         """Destroy the keys; of those that open later records, too, keep what is left."""
         gone = self._gone(destruction)
         among = self.sealed_alike(destruction.subject_ref, _expired(destruction))
-        self._parter.destroy(destruction, gone, among)
+        self._parter.destroy(destruction, gone, among, also=also)
 
     def remaining(self, destruction: Destruction) -> int:
         """Return how much of it can be read all the same, looked up once more."""

@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,9 +48,17 @@ def given_out(file: Path, make: Callable[[], bytes]) -> Evidence:
     return Evidence(file=str(file), byte_count=len(content), sha256=digest)
 
 
-def point_of(given: Time | tuple[Time, Time | None]) -> tuple[Instant, Instant | None]:
-    """Return a point on both axes: a recorded time, and the time it is about, if said."""
+def points_of(given: object) -> tuple[tuple[Instant, Instant | None], ...]:
+    """Return points on both axes: recorded times, each with what it is about, if said."""
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise InvalidValueError("points", given, "a list of times, or of pairs of times")
+    return tuple(map(_point_of, given))
+
+
+def _point_of(given: Time | tuple[Time, Time | None]) -> tuple[Instant, Instant | None]:
     if not isinstance(given, tuple):
         return to_instant(given), None
+    if len(given) != 2:  # noqa: PLR2004 - on two axes
+        raise InvalidValueError("points", given, "times, or pairs of times")
     recorded_at, valid_at = given
     return to_instant(recorded_at), None if valid_at is None else to_instant(valid_at)

@@ -102,7 +102,7 @@ def reason_or_none(value: object) -> str | None:
 
 def reason(value: object) -> str:
     """Return a reason that must be given, and says something."""
-    if value is None or not str(value).strip():
+    if value is None or not any(map(_is_seen, str(value))):
         raise InvalidValueError("reason", value, "said, in words")
     found = reason_or_none(value)
     assert found is not None, "it was given"
@@ -237,3 +237,7 @@ def _key(field: str, key: object) -> str:
         raise InvalidValueError(f"a key of {field}", key, "text")
     _utf8(f"a key of {field}", key)
     return str.__str__(key)
+
+
+def _is_seen(character: str) -> bool:
+    return character.isprintable() and not character.isspace()

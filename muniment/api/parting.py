@@ -6,7 +6,7 @@ Whatever is appended afterwards is sealed under another key from the start, sinc
 event that says so comes first.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Protocol
 
 from muniment.domain.session import (
@@ -27,14 +27,20 @@ from muniment.ledger.vault import Subject
 class Parting(Protocol):
     """Carries out destructions of one sort, of which each parts keys."""
 
-    def is_said(self, destruction: Destruction) -> bool:
-        """Whether the event that says so is in the ledger, where it was announced."""
+    def says(self, stamped: StampedEvent, destruction: Destruction) -> bool:
+        """Whether an event says so, that stands where it was announced."""
 
     def say_again(self, destruction: Destruction) -> int | None:
         """Say it in a restored ledger; return where, or ``None`` if nothing was said."""
 
-    def destroy(self, destruction: Destruction) -> None:
-        """Destroy the keys; of those that open something else, too, keep what is left."""
+    def destroy(self, destruction: Destruction, *, also: Collection[int] = ()) -> None:
+        """
+        Destroy the keys; of those that open something else, too, keep what is left.
+
+        Args:
+            destruction: Which.
+            also: Further keys of its subject, of streams that say what was drawn from it.
+        """
 
     def remaining(self, destruction: Destruction) -> int:
         """Return how much of it can be read all the same, looked up once more."""
@@ -51,6 +57,8 @@ class KeyParter:
         destruction: Destruction,
         gone: Sequence[StampedEvent],
         among: Sequence[StampedEvent],
+        *,
+        also: Collection[int] = (),
     ) -> None:
         """
         Destroy the keys of the payloads that go.
@@ -59,12 +67,13 @@ class KeyParter:
             destruction: Which this is.
             gone: What is to be unreadable.
             among: All that may be sealed with the same keys.
+            also: Further keys of its subject.
         """
         left = sharing(gone, among)
         subject = self._ledger.vault.subject(destruction.subject_ref)
         kept = list(self._own_keys(subject, left)) if subject is not None else []
         places = [_place(each) for each in gone]
-        self._ledger.vault.destructions.part_keys(destruction, places, kept)
+        self._ledger.vault.destructions.part_keys(destruction, places, kept, also=also)
 
     def remaining(self, destruction: Destruction, gone: Sequence[StampedEvent]) -> int:
         """Return how many of the payloads can be read all the same."""

@@ -7,12 +7,13 @@ that has words of the turn goes, the others stay. What is said or summarised aft
 sealed under another key from the start, since the event that says so comes first.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from muniment.api.parting import KeyParter, in_summaries, withdraw_summaries
 from muniment.api.turns import named_turn
 from muniment.domain import session as sessions
+from muniment.domain.fact import FactState
 from muniment.domain.session import (
     RedactSession,
     RedactTurn,
@@ -27,7 +28,6 @@ from muniment.ledger.records import (
     SESSION,
     SUMMARIES,
     TURNS,
-    RecordedEvent,
     StampedEvent,
 )
 from muniment.ledger.tombstones import said_again
@@ -89,6 +89,22 @@ def refuse_redacted(transaction: Transaction, turn_ids: Iterable[str]) -> None:
                 raise WordsRedactedError(session_id)
 
 
+def newly_drawn_from(fact: FactState, turn_ids: Iterable[str], *, says: bool) -> set[str]:
+    """
+    Return the turns that a change of a fact is drawn from, not those it only keeps.
+
+    Args:
+        fact: Before it.
+        turn_ids: Of what the change names as its source.
+        says: Whether the fact is to say something else.
+    """
+    turns = set(turn_ids)
+    if says:
+        return turns
+    said = (fact.said(each.version).content for each in fact.beliefs)
+    return turns.difference(*(e.evidence.source_turns for e in said if e is not None))
+
+
 def words_of(destruction: Destruction) -> Words | None:
     """Return what was said that *destruction* is about, if it is about such."""
     stream = destruction.stream
@@ -119,9 +135,8 @@ class WordsRedactor:
             key_id = 0
         else:
             key_id = self._key_of(words.session_id, words.number)
-            withdraw_summaries(
-                transaction, words.session_id, range(words.number, words.number + 1)
-            )
+            numbers = range(words.number, words.number + 1)
+            withdraw_summaries(transaction, words.session_id, numbers)
         self._destructions.announce(
             Destruction(
                 subject_ref=transaction.subject.ref,
@@ -135,12 +150,15 @@ class WordsRedactor:
         events = sessions.decide(words.command, words.session_id, state)
         transaction.add_to(SESSION + words.session_id, events)
 
-    def is_said(self, destruction: Destruction) -> bool:
-        """Whether the event that says so is in the ledger, where it was announced."""
+    def says(self, stamped: StampedEvent, destruction: Destruction) -> bool:
+        """Whether an event says that the words are unreadable."""
         words = _words(destruction)
-        found = self._ledger.recorder.read(after=destruction.position - 1, limit=1)
-        opened = self._ledger.mapper.opened(found, None)
-        return any(_says(each, words) for each in opened)
+        if stamped.sealed.originator_id != SESSION + words.session_id:
+            return False
+        (opened,) = self._ledger.mapper.opened([stamped], None)
+        number = words.number
+        says = SessionRedacted() if number is None else TurnRedacted(number=number)
+        return opened.event == says
 
     def say_again(self, destruction: Destruction) -> int | None:
         """Say it in a restored ledger; return where, or ``None`` if nothing was said."""
@@ -158,13 +176,12 @@ class WordsRedactor:
             said_again(work, action="redact", done="redacted", session_id=words.session_id)
         )
         stamped = self._ledger.recorder.read_stream(stream)
-        opened = self._ledger.mapper.opened(stamped, None)
-        return next(each.position for each in opened if _says(each, words))
+        return next(each.position for each in stamped if self.says(each, destruction))
 
-    def destroy(self, destruction: Destruction) -> None:
+    def destroy(self, destruction: Destruction, *, also: Collection[int] = ()) -> None:
         """Destroy the keys; of those that open other words, too, keep what is left."""
         said = self._said(_words(destruction))
-        self._parter.destroy(destruction, self._gone(destruction), said)
+        self._parter.destroy(destruction, self._gone(destruction), said, also=also)
 
     def remaining(self, destruction: Destruction) -> int:
         """Return how much of it can be read all the same, looked up once more."""
@@ -187,9 +204,8 @@ class WordsRedactor:
     def _say(self, transaction: Transaction, words: Words) -> None:
         """Collect it without announcing anything: its keys are gone already."""
         if words.number is not None:
-            withdraw_summaries(
-                transaction, words.session_id, range(words.number, words.number + 1)
-            )
+            numbers = range(words.number, words.number + 1)
+            withdraw_summaries(transaction, words.session_id, numbers)
         state = transaction.session(words.session_id)
         events = sessions.decide(words.command, words.session_id, state)
         transaction.add_to(SESSION + words.session_id, events)
@@ -208,8 +224,7 @@ class WordsRedactor:
     def _gone(self, destruction: Destruction) -> Sequence[StampedEvent]:
         """Return the events that hold the words, or some of them."""
         words = _words(destruction)
-        said = self._said(words)
-        number = words.number
+        said, number = self._said(words), words.number
         if number is None:
             return said
         turns = [e for e in said if str(e.sealed.originator_id).startswith(TURNS)]
@@ -236,11 +251,3 @@ def _words(destruction: Destruction) -> Words:
     words = words_of(destruction)
     assert words is not None, "it is about what was said"
     return words
-
-
-def _says(recorded: RecordedEvent, words: Words) -> bool:
-    if recorded.stream != SESSION + words.session_id:
-        return False
-    if words.number is None:
-        return recorded.event == SessionRedacted()
-    return recorded.event == TurnRedacted(number=words.number)

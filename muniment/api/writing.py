@@ -36,8 +36,10 @@ class WritingStore(IndexedStore):
     """
     A store that can be written to.
 
-    A write that returned is durable; one that raised left nothing, unless it raised
-    `CommitUncertainError`. Every write takes the fields of `By` besides its own.
+    A write that returned is durable. One that raised changed nothing that is remembered,
+    unless it raised `CommitUncertainError`; `ChangeContestedError` and
+    `ApprovalRequiredError` leave the proposal that they name. Every write takes the fields
+    of `By` besides its own.
     """
 
     def __init__(self, ledger: Ledger, timeline: Timeline, *, content_limit: int) -> None:
@@ -98,7 +100,7 @@ class WritingStore(IndexedStore):
                 elsewhere.
             user_id: Whose memory; or *scope*.
             scope: Whose memory; or *user_id*.
-            by: See `By`.
+            by: See `By`; its *source_turns* are those of each item that names none.
 
         Returns:
             The receipt; iterating over it gives the facts, one for each item.
@@ -215,7 +217,8 @@ class WritingStore(IndexedStore):
             fact_id: The fact.
             mode: ``retire`` keeps it in its history, and `restore` brings it back;
                 ``redact`` makes the content of all its versions unreadable for good, and
-                waits where a legal hold binds it.
+                waits where a legal hold binds it, or a copy that was shared; then, and
+                while a frozen memory has a copy, the receipt is `deferred`.
             expected_version: Only if nothing it believes changed after this version.
             by: See `By`.
 
@@ -266,14 +269,15 @@ class WritingStore(IndexedStore):
 
         Args:
             fact_id: The fact that goes.
-            into: The fact that stays; of the same subject.
+            into: The fact that stays; another one of the same subject.
             by: See `By`.
 
         Raises:
             UnknownFactError: If one of them was never recorded, or is another subject's.
+            FactNotCurrentError: If the one that is to stay is not believed now, or expired.
         """
-        inputs.name("fact_id", fact_id)
-        inputs.name("into", into)
+        if inputs.name("into", into) == inputs.name("fact_id", fact_id):
+            raise InvalidValueError("into", into, "another fact")
         origin = inputs.origin(by)
         return receipt(self._transactor.merge(fact_id, into, origin))
 

@@ -180,6 +180,14 @@ class LedgerRecorder(ProcessRecorder):
         """Return at most *limit* events past position *after*, up to *until*."""
 
     @abstractmethod
+    def read_at(self, positions: Collection[int]) -> Sequence[StampedEvent]:
+        """Return what events there are at *positions*, in order; none from the archive."""
+
+    @abstractmethod
+    def has_facts(self, subject_refs: Collection[str], *, after: int, until: int) -> bool:
+        """Whether an event past *after*, up to *until*, is of a fact of such a subject."""
+
+    @abstractmethod
     def read_stream(self, stream: str) -> Sequence[StampedEvent]:
         """Return one stream, oldest first; empty when it does not exist."""
 
@@ -209,10 +217,6 @@ class LedgerRecorder(ProcessRecorder):
         Returns:
             The last stream first; each stream oldest first.
         """
-
-    @abstractmethod
-    def places(self, positions: Collection[int]) -> Mapping[int, tuple[str, str]]:
-        """Return by position the stream and the topic of those events that there are."""
 
     @abstractmethod
     def transactions(self, numbers: Collection[int]) -> Sequence[TransactionRow]:

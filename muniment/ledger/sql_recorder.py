@@ -122,6 +122,30 @@ class SqlRecorder(LedgerRecorder):
             )
         return self.whole([stamped(row) for row in rows])
 
+    def read_at(self, positions: Collection[int]) -> Sequence[StampedEvent]:
+        if not positions:
+            return []
+        with self.reading() as connection:
+            rows = rows_among(
+                connection,
+                statements.READ_AT,
+                sorted(set(positions)),
+                ledger=self.ledger,
+            )
+        return [stamped(row) for row in rows]
+
+    def has_facts(self, subject_refs: Collection[str], *, after: int, until: int) -> bool:
+        with self.reading() as connection:
+            rows = rows_among(
+                connection,
+                statements.SOME_FACT,
+                sorted(subject_refs),
+                ledger=self.ledger,
+                after=after,
+                until=until,
+            )
+        return bool(rows)
+
     def read_stream(self, stream: str) -> Sequence[StampedEvent]:
         with self.reading() as connection:
             rows = statements.READ_STREAM.rows(
@@ -166,14 +190,6 @@ class SqlRecorder(LedgerRecorder):
         with self.reading() as connection:
             rows = statement.rows(connection, **named)
         return self.whole([stamped(row) for row in rows])
-
-    def places(self, positions: Collection[int]) -> Mapping[int, tuple[str, str]]:
-        wanted = sorted(set(positions))
-        if not wanted:
-            return {}
-        with self.reading() as connection:
-            rows = rows_among(connection, statements.PLACES, wanted, ledger=self.ledger)
-        return {position: (stream, topic) for position, stream, topic in rows}
 
     def transactions(self, numbers: Collection[int]) -> Sequence[TransactionRow]:
         with self.reading() as connection:

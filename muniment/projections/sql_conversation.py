@@ -268,8 +268,11 @@ _SAID = (
     )
     .where(_ours[tables.turn])
 )
+# In the order of its index, or SQLite goes by the key and reads every turn of a ledger.
 _ONE_TURN = Prepared(
-    _SAID.where(_t.session_id == _text("session_id"), _t.number == _int("number"))
+    _SAID.where(_t.session_id == _text("session_id"), _t.number == _int("number")).order_by(
+        _t.said_at_us, _t.position
+    )
 )
 
 

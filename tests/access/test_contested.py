@@ -1,41 +1,39 @@
 """Several write what a team remembers: nothing is lost, and who leads it decides."""
 
-import shutil
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from muniment import ErasureStatus, MemoryStore, Principal, Scope, Settings
-from muniment.api.proposals import Proposals
+from muniment import ErasureStatus, MemoryStore, Principal, Scope
+from muniment.api.proposals import Proposal, Proposals
 from muniment.errors import (
     ChangeContestedError,
     FactRedactedError,
+    IdempotencyConflictError,
     ProposalStateError,
     VersionConflictError,
+    WordsRedactedError,
 )
 from tests.access.matrix import IDENTITIES
+from tests.forgetting.traces import Backup
+from tests.stores import Backend
 
 
 SUBJECT, LEAD = IDENTITIES["subject"], IDENTITIES["lead"]
-OTHER_LEAD = Principal(id="u-5", memberships=("lead_of:eng",))
+BY_LEAD = ("lead_of:eng",)
+OTHER_LEAD = Principal(id="u-5", memberships=BY_LEAD)
 TEAM = Scope.team("eng")
 CANARY = "TEAMSECRET3 周三部署"
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[MemoryStore]:
-    settings = Settings(
-        database_url=f"sqlite:///{tmp_path}/store/ledger.db",
-        embedder="none",
-        upkeep=False,
-        truth_sources=frozenset({"hr"}),
-    )
-    with MemoryStore.open(settings) as store:
-        yield store
+def changes() -> dict[str, object]:
+    return {"truth_sources": frozenset({"hr"})}
 
 
+@pytest.mark.usefixtures("backend")
 def test_a_change_that_comes_too_late_is_kept_until_the_lead_decides(
     store: MemoryStore,
 ) -> None:
@@ -69,6 +67,56 @@ def test_a_change_that_comes_too_late_is_kept_until_the_lead_decides(
     ]
     last = versions[-1]
     assert (last.actor, last.trigger, last.source) == ("u-4", "arbitration", "agent:a-7")
+
+
+def test_a_key_that_kept_one_late_change_does_not_answer_for_another(
+    store: MemoryStore,
+) -> None:
+    lead, other = store.acting_as(LEAD), store.acting_as(OTHER_LEAD)
+    fact = lead.remember("deploys on Friday", scope=TEAM)
+    lead.update(fact.fact_id, content="deploys on Monday", expected_version=1)
+    late: dict[str, Any] = {"expected_version": 1, "idempotency_key": "k"}
+    with pytest.raises(ChangeContestedError):
+        other.update(fact.fact_id, content="周二部署", **late)
+
+    others: list[dict[str, Any]] = [
+        {"content": "周三部署"},
+        {"content": "周二部署", "reason": "heard"},
+    ]
+    for another in others:
+        with pytest.raises(IdempotencyConflictError, match="key '3:u-5:k' was"):
+            other.update(fact.fact_id, **another, **late)
+    with pytest.raises(IdempotencyConflictError, match="key '3:u-5:k' was"):
+        other.correct(fact.fact_id, content="周二部署", **late)
+
+    assert [each.content for each in store.list_proposals(scope=TEAM)] == ["周二部署"]
+
+
+@pytest.mark.parametrize("finisher", [LEAD, Principal(id="u-6", memberships=BY_LEAD)])
+def test_what_was_agreed_to_is_said_once_whoever_finishes_what_a_dead_process_began(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch, finisher: Principal
+) -> None:
+    fact = store.acting_as(LEAD).remember("on Friday", scope=TEAM)
+    proposal_id = contested(store, fact.fact_id)
+    with monkeypatch.context() as patched:
+        patched.setattr(Proposals, "carry_out", _die)
+        with pytest.raises(SystemExit):
+            store.acting_as(LEAD).approve(proposal_id, reason="she was there")
+    approved = store.list_proposals(scope=TEAM)[0].state
+
+    done = store.acting_as(finisher).approve(proposal_id, reason="it was left undone")
+
+    assert (str(approved), str(done.state)) == ("approved", "done")
+    versions = store.get_fact_history(fact.fact_id).versions
+    assert [each.content for each in versions if each.kind != "corroborated"] == [
+        "on Friday",
+        "deploys on Monday",
+        CANARY,
+    ]
+
+
+def _die(*_: object, **__: object) -> None:
+    raise SystemExit
 
 
 def test_a_rejected_change_stays_on_record_and_changes_nothing(store: MemoryStore) -> None:
@@ -127,12 +175,16 @@ def test_who_has_the_store_itself_gets_an_error_that_leaves_nothing(
     assert store.list_proposals(user_id="u-1") == ()
 
 
-def contested(store: MemoryStore, fact_id: str) -> str:
-    """Say something else of a fact, and too late what must not be found again."""
-    store.acting_as(LEAD).update(fact_id, content="deploys on Monday", expected_version=1)
+def contested(store: MemoryStore, fact_id: str, *, source_turns: Sequence[str] = ()) -> str:
+    """Say of a fact, and too late, what must not be found again."""
+    store.acting_as(LEAD).update(fact_id, content="deploys on Monday")
     with pytest.raises(ChangeContestedError) as caught:
         store.acting_as(OTHER_LEAD).update(
-            fact_id, content=CANARY, metadata={"why": CANARY}, expected_version=1
+            fact_id,
+            content=CANARY,
+            metadata={"why": CANARY},
+            expected_version=1,
+            source_turns=source_turns,
         )
     return caught.value.proposal_id
 
@@ -144,40 +196,37 @@ def shown(store: MemoryStore) -> tuple[str, str | None, bool]:
 
 
 def test_a_contested_change_goes_with_the_fact_that_is_redacted(
-    store: MemoryStore, tmp_path: Path
+    durable: Backend, tmp_path: Path
 ) -> None:
-    lead = store.acting_as(LEAD)
-    fact, other = (lead.remember(each, scope=TEAM) for each in ("on Friday", "b"))
-    proposal_id = contested(store, fact.fact_id)
-    kept = contested(store, other.fact_id)
-    settings = store.settings
-    place = tmp_path / "store"
-    store.close()
-    shutil.copy(place / "ledger.db", tmp_path / "before.db")
+    def both(store: MemoryStore) -> list[Proposal]:
+        """Return the change of the fact that goes, and that of the one that stays."""
+        found = store.list_proposals(scope=TEAM)
+        return sorted(found, key=lambda each: each.proposal_id == kept)
 
-    with MemoryStore.open(settings) as later:
-        later.forget(fact.fact_id, mode="redact", reason="asked for")
-        gone, stays = sorted(
-            later.list_proposals(scope=TEAM), key=lambda each: each.proposal_id == kept
-        )
-        for answer in (later.acting_as(LEAD).approve, later.acting_as(LEAD).reject):
+    with durable.open(embedder="none", upkeep=False) as store:
+        lead = store.acting_as(LEAD)
+        fact, other = (lead.remember(each, scope=TEAM) for each in ("on Friday", "b"))
+        proposal_id = contested(store, fact.fact_id)
+        kept = contested(store, other.fact_id)
+        backup = Backup.of(durable, tmp_path / "before.db")
+
+        store.forget(fact.fact_id, mode="redact", reason="asked for")
+        gone, stays = both(store)
+        for answer in (lead.approve, lead.reject):
             with pytest.raises(ProposalStateError, match="is redacted, not open"):
                 answer(proposal_id)
         assert [str(each.state) for each in (gone, stays)] == ["redacted", "open"]
         assert (gone.content, dict(gone.asked), gone.reason) == (None, {}, None)
         assert gone.proposed_by == OTHER_LEAD.id
         assert stays.content == CANARY
-        assert later.verify()
-    for left in place.glob("ledger.db*"):
-        left.unlink()
-    shutil.copy(tmp_path / "before.db", place / "ledger.db")
-    with MemoryStore.open(settings) as restored:
-        gone, stays = sorted(
-            restored.list_proposals(scope=TEAM), key=lambda each: each.proposal_id == kept
-        )
+        assert store.verify()
+    backup.restore()
+    with durable.open(embedder="none", upkeep=False) as restored:
+        gone, stays = both(restored)
         assert (str(gone.state), gone.content, stays.content) == ("redacted", None, CANARY)
 
 
+@pytest.mark.usefixtures("backend")
 def test_a_contested_change_waits_with_its_fact_for_the_release_of_a_hold(
     store: MemoryStore,
 ) -> None:
@@ -194,6 +243,7 @@ def test_a_contested_change_waits_with_its_fact_for_the_release_of_a_hold(
     assert shown(store) == ("redacted", None, False)
 
 
+@pytest.mark.usefixtures("backend")
 def test_a_contested_change_of_a_copy_goes_with_the_person_who_is_erased(
     store: MemoryStore,
 ) -> None:
@@ -211,6 +261,7 @@ def test_a_contested_change_of_a_copy_goes_with_the_person_who_is_erased(
     assert shown(store) == ("redacted", None, False)
 
 
+@pytest.mark.usefixtures("backend")
 def test_what_is_redacted_while_a_late_change_is_kept_takes_none(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -228,3 +279,46 @@ def test_what_is_redacted_while_a_late_change_is_kept_takes_none(
         other.update(fact.fact_id, content=CANARY, expected_version=1)
 
     assert store.list_proposals(scope=TEAM) == ()
+
+
+@pytest.mark.parametrize("whole", [False, True], ids=["turn", "session"])
+def test_a_contested_change_goes_with_what_was_said_that_it_is_drawn_from(
+    store: MemoryStore, *, whole: bool
+) -> None:
+    lead = store.acting_as(LEAD)
+    session_id = store.start_session(scope=TEAM).session_id
+    said = [store.add_turn(session_id, role="user", content=CANARY) for _ in range(2)]
+    turns = [each.turn_id for each in said]
+    facts = [lead.remember(each, scope=TEAM).fact_id for each in ("on Friday", "b")]
+    going, other = (
+        contested(store, fact_id, source_turns=[turn_id])
+        for fact_id, turn_id in zip(facts, turns, strict=True)
+    )
+    store.place_hold(scope=TEAM, matter="case 9", hold_id="h-9")
+
+    def told() -> dict[str, tuple[str, bool]]:
+        found = store.list_proposals(scope=TEAM)
+        return {e.proposal_id: (str(e.state), CANARY in repr(e)) for e in found}
+
+    def redact() -> bool:
+        if whole:
+            return store.redact_session(session_id, facts="keep").deferred
+        return store.redact_turn(turns[0], facts="keep").deferred
+
+    before, deferred = told(), redact()
+    with pytest.raises(WordsRedactedError):
+        lead.approve(going)
+    waiting = told()
+    with pytest.raises(WordsRedactedError):
+        contested(store, facts[0], source_turns=[turns[0]])
+    store.release_hold("h-9", scope=TEAM)
+    with pytest.raises(WordsRedactedError):
+        contested(store, facts[0], source_turns=[turns[0]])
+
+    readable, gone = ("open", True), ("redacted", False)
+    assert deferred
+    assert before == {going: readable, other: readable}
+    assert waiting == {going: ("open", False), other: ("open", not whole)}
+    assert told() == {going: gone, other: gone if whole else readable}
+    assert store.get(facts[0]).content == "deploys on Monday"
+    assert store.verify()

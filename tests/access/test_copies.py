@@ -1,12 +1,14 @@
 """What is shared stays its owner's: it is erased with them, and handed over by them."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from muniment import MemoryStore, Principal, Scope, Settings
+from muniment.api.copies import Copies, Copy
 from muniment.api.entrusting import Policy
 from muniment.errors import (
     AccessDeniedError,
@@ -18,7 +20,7 @@ from muniment.errors import (
     UnknownFactError,
 )
 from tests.access.matrix import IDENTITIES, REASON
-from tests.stores import BACKENDS, Backend, SettableClock
+from tests.stores import Backend, SettableClock
 
 
 SUBJECT, LEAD, MEMBER = (IDENTITIES[each] for each in ("subject", "lead", "member"))
@@ -26,23 +28,6 @@ ADMINISTRATOR, OFFICER = IDENTITIES["administrator"], IDENTITIES["officer"]
 OTHER_LEAD = Principal(id="u-5", memberships=("lead_of:eng",))
 TEAM, ORG = Scope.team("eng"), Scope.org()
 CANARY = "部署在周五停机 canary-5521"
-
-
-@pytest.fixture
-def clock() -> SettableClock:
-    return SettableClock()
-
-
-@pytest.fixture
-def store(tmp_path: Path, clock: SettableClock) -> Iterator[MemoryStore]:
-    settings = Settings(
-        database_url=f"sqlite:///{tmp_path}/store/ledger.db",
-        embedder="none",
-        upkeep=False,
-        truth_sources=frozenset({"hr"}),
-    )
-    with MemoryStore.open(settings, clock=clock) as store:
-        yield store
 
 
 def shared(store: MemoryStore, content: str = CANARY, **fields: Any) -> tuple[str, str]:  # noqa: ANN401
@@ -83,7 +68,6 @@ def left(store: MemoryStore) -> set[str]:
     return {word for word in ("canary-5521", "u-1") for each in found if word in str(each)}
 
 
-@pytest.mark.parametrize("backend", BACKENDS, indirect=True)
 def test_who_is_erased_is_gone_from_every_memory_their_facts_were_shared_with(
     backend: Backend,
 ) -> None:
@@ -111,6 +95,31 @@ def test_who_is_erased_is_gone_from_every_memory_their_facts_were_shared_with(
         assert left(store) == set()
 
 
+def test_the_copies_of_what_is_destroyed_are_looked_up_once(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fact_id, copy = shared(store)
+    shared_on(store, copy)
+    session_id = store.start_session(user_id="u-1").session_id
+    turn = store.add_turn(session_id, role="user", content="早")
+    every = Copies._all
+    looked_up: list[int] = []
+
+    def counted(copies: Copies) -> Iterator[Copy]:
+        looked_up.append(len(looked_up))
+        return every(copies)
+
+    monkeypatch.setattr(Copies, "_all", counted)
+    store.redact_turn(turn.turn_id)
+    assert looked_up == []
+    store.forget(fact_id, mode="redact")
+    assert looked_up == [0]
+    store.erase(user_id="u-1", reason="request 2026-26")
+    assert looked_up == [0, 1]
+    assert left(store) == set()
+
+
+@pytest.mark.usefixtures("backend")
 def test_a_redacted_fact_takes_its_copies_along_and_an_archived_one_does_not(
     store: MemoryStore,
 ) -> None:
@@ -127,6 +136,7 @@ def test_a_redacted_fact_takes_its_copies_along_and_an_archived_one_does_not(
     assert store.get(kept).content == "站会在九点"
 
 
+@pytest.mark.usefixtures("backend")
 def test_a_copy_that_a_hold_binds_waits_for_its_release_and_the_erasure_says_so(
     store: MemoryStore,
 ) -> None:
@@ -151,6 +161,7 @@ def test_a_copy_that_a_hold_binds_waits_for_its_release_and_the_erasure_says_so(
     assert left(store) == set()
 
 
+@pytest.mark.usefixtures("backend")
 def test_what_waits_for_a_hold_on_its_owner_is_used_nowhere_meanwhile(
     store: MemoryStore,
 ) -> None:
@@ -168,6 +179,7 @@ def test_what_waits_for_a_hold_on_its_owner_is_used_nowhere_meanwhile(
     assert left(store) == set()
 
 
+@pytest.mark.usefixtures("backend")
 def test_a_frozen_team_is_not_written_to_and_the_copy_goes_once_it_is_thawed(
     store: MemoryStore,
 ) -> None:
@@ -182,20 +194,45 @@ def test_a_frozen_team_is_not_written_to_and_the_copy_goes_once_it_is_thawed(
     assert left(store) == set()
 
 
-def test_an_erasure_that_died_before_the_copies_goes_on_when_the_store_is_opened(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("bound", ["held", "frozen"])
+def test_a_redaction_is_deferred_while_a_copy_that_is_bound_can_be_read(
+    store: MemoryStore, bound: str
 ) -> None:
-    place = Settings(
-        database_url=f"sqlite:///{tmp_path}/store/ledger.db", embedder="none", upkeep=False
-    )
-    with MemoryStore.open(place) as store:
+    fact_id, copy = shared(store)
+    redact = partial(store.forget, fact_id, mode="redact", idempotency_key="r-1")
+    if bound == "held":
+        store.place_hold(scope=TEAM, matter="case 9", hold_id="h-9", fact_id=copy)
+    else:
+        store.freeze(scope=TEAM)
+
+    said, again = redact(), store.forget(fact_id, mode="redact")
+    kept = store.get_fact_history(copy).versions[0].content
+    if bound == "held":
+        store.release_hold("h-9", scope=TEAM)
+    else:
+        store.thaw(scope=TEAM)
+
+    assert (said.deferred, again.deferred, kept) == (True, True, CANARY)
+    assert store.get_fact_history(fact_id).versions[0].content is None
+    assert store.get_fact_history(copy).versions[0].content is None
+    assert "canary-5521" not in left(store)
+    assert not redact().deferred
+    assert not store.forget(fact_id, mode="redact").deferred
+
+
+def test_an_erasure_that_died_before_the_copies_goes_on_when_the_store_is_opened(
+    durable: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with durable.open(embedder="none", upkeep=False) as store:
         shared(store)
+        before = left(store)
         with monkeypatch.context() as patched:
             patched.setattr("muniment.api.copies.Copies.redact", _die)
             with pytest.raises(SystemExit):
                 store.erase(user_id="u-1", reason="request 2026-24")
 
-    with MemoryStore.open(place) as store:
+    with durable.open(embedder="none", upkeep=False) as store:
+        assert before == {"canary-5521", "u-1"}
         assert left(store) == set()
 
 
@@ -203,6 +240,7 @@ def _die(*_: object, **__: object) -> None:
     raise SystemExit
 
 
+@pytest.mark.usefixtures("backend")
 def test_the_words_of_others_stay_though_they_said_the_same(store: MemoryStore) -> None:
     own = store.acting_as(LEAD).remember(CANARY, scope=TEAM)
     _, copy = shared(store)
@@ -215,6 +253,7 @@ def test_the_words_of_others_stay_though_they_said_the_same(store: MemoryStore) 
     assert [each.content for each in store.get_all(scope=TEAM)] == [CANARY]
 
 
+@pytest.mark.usefixtures("backend")
 def test_no_copy_is_made_of_what_went_meanwhile(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -266,6 +305,27 @@ def test_a_shared_fact_has_an_owner_and_is_looked_at_when_its_time_comes(
         lead.entrust(copy)
 
 
+def test_new_metadata_of_what_a_team_said_itself_leave_who_answers_for_it(
+    store: MemoryStore,
+) -> None:
+    lead = store.acting_as(LEAD)
+    fact = lead.remember("team rule", scope=TEAM, metadata={"shared_from": "主页", "k": 0})
+    entrusted = {"owner": "u-4", "review_at": "2027-01-01T00:00:00.000000Z"}
+    lead.entrust(fact.fact_id, owner="u-4", review_at=entrusted["review_at"])
+    later = lead.update(fact.fact_id, content="规则", valid_from="2030-01-01T00:00:00Z")
+    own = store.remember("Ben 的车", user_id="u-1", metadata={"owner": "Ben"})
+
+    changed = lead.update(fact.fact_id, metadata={"k": 1})
+    ahead = lead.correct(later.fact_id, metadata={}, valid_from="2030-01-01T00:00:00Z")
+    nobodys = lead.correct(fact.fact_id, metadata={"owner": None})
+
+    assert changed.metadata == {**entrusted, "k": 1}
+    assert ahead.metadata == entrusted
+    assert nobodys.metadata == {**entrusted, "owner": None}
+    assert store.update(own.fact_id, metadata={"k": 2}).metadata == {"k": 2}
+
+
+@pytest.mark.usefixtures("backend")
 @pytest.mark.parametrize("policy", ["keep", "archive", "delete"])
 def test_what_somebody_answered_for_is_dealt_with_when_they_leave(
     store: MemoryStore, policy: Policy

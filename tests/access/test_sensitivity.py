@@ -1,31 +1,21 @@
 """What is restricted reaches those who may see it, and in no part anybody else."""
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from muniment import MemoryStore, Scope, Settings
+from muniment import MemoryStore, Scope
 from muniment.errors import (
     AccessDeniedError,
     UnknownFactError,
 )
 from tests.access.matrix import IDENTITIES, REASON
-from tests.stores import SettableClock
 
 
 SUBJECT, OFFICER, AGENT = (IDENTITIES[each] for each in ("subject", "officer", "agent"))
 CANARY = "住在杭州 canary-7431"
 NEW_YEAR = "2026-01-01T00:00:00Z"
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[MemoryStore]:
-    url = f"sqlite:///{tmp_path}/store/ledger.db"
-    settings = Settings(database_url=url, embedder="none", upkeep=False)
-    with MemoryStore.open(settings, clock=SettableClock()) as store:
-        yield store
 
 
 def test_what_is_restricted_reaches_the_subject_and_no_agent(store: MemoryStore) -> None:

@@ -1,18 +1,19 @@
 """Facts go upward by approval alone, and what is about much needs two pairs of eyes."""
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+from itertools import count
 from typing import Any
 
 import pytest
 
-from muniment import MemoryStore, Principal, ProposalState, Scope, Settings
+from muniment import MemoryStore, Principal, ProposalState, Scope
 from muniment.errors import (
     AccessDeniedError,
     ApprovalRequiredError,
     FactNotCurrentError,
+    IdempotencyConflictError,
     InvalidScopeError,
     InvalidValueError,
     OwnProposalError,
@@ -21,7 +22,7 @@ from muniment.errors import (
     VersionConflictError,
 )
 from tests.access.matrix import IDENTITIES, REASON
-from tests.stores import BACKENDS, Backend
+from tests.stores import Backend
 
 
 SUBJECT, LEAD, OFFICER = (IDENTITIES[each] for each in ("subject", "lead", "officer"))
@@ -30,18 +31,10 @@ TEAM = Scope.team("eng")
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[MemoryStore]:
-    settings = Settings(
-        database_url=f"sqlite:///{tmp_path}/store/ledger.db",
-        embedder="none",
-        upkeep=False,
-        approve_above=2,
-    )
-    with MemoryStore.open(settings) as store:
-        yield store
+def changes() -> dict[str, object]:
+    return {"approve_above": 2}
 
 
-@pytest.mark.parametrize("backend", BACKENDS, indirect=True)
 def test_what_a_person_shares_reaches_the_team_once_its_lead_agrees(
     backend: Backend,
 ) -> None:
@@ -123,6 +116,28 @@ def test_a_proposal_is_answered_by_others_and_only_while_it_is_open(
     assert len(store.get_all(scope=TEAM)) == 0
 
 
+def test_a_key_answers_for_the_proposal_it_was_used_for_and_for_no_other(
+    store: MemoryStore,
+) -> None:
+    subject, lead = store.acting_as(SUBJECT), store.acting_as(LEAD)
+    first, second = (subject.remember(each, user_id="u-1") for each in ("茶", "tea"))
+    proposed = subject.propose_share(first.fact_id, to=TEAM, idempotency_key="q")
+    other = subject.propose_share(second.fact_id, to=TEAM)
+    approved = lead.approve(proposed.proposal_id, idempotency_key="w")
+    subject.update(first.fact_id, content="绿茶")
+
+    again = subject.propose_share(first.fact_id, to=TEAM, idempotency_key="q")
+    with pytest.raises(IdempotencyConflictError):
+        subject.propose_share(second.fact_id, to=TEAM, idempotency_key="q")
+    with pytest.raises(IdempotencyConflictError):
+        lead.approve(other.proposal_id, idempotency_key="w")
+    repeated = lead.approve(proposed.proposal_id, idempotency_key="w")
+
+    assert again.proposal_id == proposed.proposal_id
+    assert approved.state is repeated.state is ProposalState.DONE
+    assert subject.list_proposals(user_id="u-1")[0].state is ProposalState.OPEN
+
+
 def test_what_was_agreed_to_is_shared_and_nothing_it_became_since(
     store: MemoryStore,
 ) -> None:
@@ -143,14 +158,10 @@ def test_what_was_agreed_to_is_shared_and_nothing_it_became_since(
     assert len(store.get_all(scope=TEAM)) == 0
 
 
-def test_as_many_others_have_to_agree_as_are_needed_each_once(tmp_path: Path) -> None:
-    settings = Settings(
-        database_url=f"sqlite:///{tmp_path}/store/ledger.db",
-        embedder="none",
-        upkeep=False,
-        approvals_needed=2,
-    )
-    with MemoryStore.open(settings) as store:
+def test_as_many_others_have_to_agree_as_are_needed_each_once(
+    backend: Backend,
+) -> None:
+    with backend.open(embedder="none", upkeep=False, approvals_needed=2) as store:
         fact = store.remember("likes tea", user_id="u-1")
         proposal = store.acting_as(SUBJECT).propose_share(fact.fact_id, to=TEAM)
         lead = store.acting_as(LEAD)
@@ -171,6 +182,7 @@ def test_as_many_others_have_to_agree_as_are_needed_each_once(tmp_path: Path) ->
         assert done.approved_by == ("u-4", "u-5")
 
 
+@pytest.mark.usefixtures("backend")
 def test_an_erasure_of_much_waits_for_another_officer_and_is_done_once(
     store: MemoryStore,
 ) -> None:
@@ -198,6 +210,7 @@ def test_an_erasure_of_much_waits_for_another_officer_and_is_done_once(
         officer.erase(**asked, approval=approval)
 
 
+@pytest.mark.usefixtures("backend")
 def test_rollbacks_and_releases_of_much_wait_and_those_of_little_do_not(
     store: MemoryStore,
 ) -> None:
@@ -242,3 +255,22 @@ def test_a_person_erases_their_own_without_asking_and_the_owner_of_the_store_any
     theirs = store.erase(user_id="u-2", reason="request")
 
     assert {str(mine.status), str(theirs.status)} == {"DONE"}
+
+
+def test_to_entrust_what_others_never_stop_to_write_ends_in_a_conflict(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fact = store.remember("规则 0", scope=TEAM)
+    head, tried = store._head, count(1)
+
+    def overtaken(fact_id: str) -> int:
+        read = head(fact_id)
+        store.update(fact_id, content=f"规则 {next(tried)}")
+        return read
+
+    monkeypatch.setattr(store, "_head", overtaken)
+    with pytest.raises(VersionConflictError):
+        store.entrust(fact.fact_id, owner="u-4")
+
+    last = store.get(fact.fact_id)
+    assert (last.content, dict(last.metadata)) == ("规则 10", {})

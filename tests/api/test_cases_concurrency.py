@@ -280,6 +280,23 @@ def test_twenty_threads_make_one_chain(backend: Backend) -> None:
                 assert fact == by_position[fact.position]
 
 
+def test_what_eight_say_at_once_is_one_fact(store: MemoryStore) -> None:
+    """M9, mem0 #4412: the same said at the same time was copied."""
+    barrier = threading.Barrier(8)
+
+    def say(number: int) -> str:
+        barrier.wait(PATIENCE)
+        return store.remember("likes tea", user_id="u", source=f"turn {number}").fact_id
+
+    with ThreadPoolExecutor(8) as pool:
+        (fact_id,) = set(pool.map(say, range(8)))
+
+    assert [each.fact_id for each in store.get_all(user_id="u")] == [fact_id]
+    assert {each.source for each in store.get_fact_history(fact_id)} == {
+        f"turn {number}" for number in range(8)
+    }
+
+
 _OPENED_AT_ONCE = """
 import sys
 from muniment import MemoryStore, Settings

@@ -11,27 +11,23 @@ from muniment.errors import FutureAsOfError, InvalidTimeError
 from muniment.instants import Time, to_text
 from tests.api.days import MICROSECOND, day, set_to
 from tests.stores import NEW_YEAR, SECOND, Backend, SettableClock, SteppingClock
+from tests.zones import in_zone
 
 
 ZONES = ("PST8PDT,M3.2.0,M11.1.0", "CST-8", "<+1345>-13:45")
 
 
 @pytest.fixture(params=ZONES)
-def local_zone(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[str]:
+def local_zone(request: pytest.FixtureRequest) -> Iterator[None]:
     """The time zone of this process."""
-    monkeypatch.setenv("TZ", request.param)
-    time.tzset()
-    yield request.param
-    monkeypatch.undo()
-    time.tzset()
+    with in_zone(request.param):
+        yield
 
 
 def test_the_row_that_retires_a_fact_has_a_time_and_sorts_last(
     store: MemoryStore, clock: SettableClock
 ) -> None:
-    """mem0 #4467: rows of deletions had no time and sorted first."""
+    """M1 (mem0 #4467): rows of deletions had no time and sorted first."""
     set_to(clock, day(1))
     fact = store.remember("lives in Lyon", user_id="u")
     set_to(clock, day(2))
@@ -112,7 +108,7 @@ def test_the_clock_of_a_server_is_read_in_utc(backend: Backend) -> None:
 def test_every_way_of_reading_gives_one_time_for_one_field(
     store: MemoryStore, clock: SettableClock
 ) -> None:
-    """mem0 #4463: one record had two formats of its times, by the path it was read on."""
+    """M5 (mem0 #4463): one record had two formats of its times, by where it was read."""
     set_to(clock, day(10) + MICROSECOND)
     said = store.remember(
         "fact", user_id="u", valid_from=day(1), valid_to=day(90), expires_at=day(80)
@@ -247,6 +243,20 @@ def test_every_answer_about_a_time_ahead_is_refused(store: MemoryStore) -> None:
         store.rollback_to_timestamp(user_id="u", rollback_to=ahead)
     with pytest.raises(FutureAsOfError):
         store.plan_rollback(user_id="u", to=ahead)
+    session_id = store.start_session(user_id="u").session_id
+    ahead += MICROSECOND
+    for ask in (
+        lambda: store.get_memory_as_of(user_id="nobody", timestamp=ahead),
+        lambda: store.search("fact", user_id="u", as_of=ahead),
+        lambda: store.build_context("fact", user_id="u", as_of=ahead),
+        lambda: store.get_turns(session_id, as_of=ahead),
+        lambda: store.get_turns_before(user_id="u", timestamp=ahead),
+        lambda: store.get_summaries(session_id, as_of=ahead),
+        lambda: store.get_config_as_of(ahead),
+        lambda: store.reproduce_badcase(user_id="u", timestamp=ahead),
+    ):
+        with pytest.raises(FutureAsOfError):
+            ask()
 
 
 def test_what_changes_from_a_time_ahead_on_is_refused(store: MemoryStore) -> None:

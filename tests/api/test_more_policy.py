@@ -176,8 +176,14 @@ def test_f33_core_facts_and_frozen_memories_are_not_thinned(
 # C16: a pause, or consent withdrawn, stops writes and reads at once.
 def test_f34_a_paused_memory_is_neither_used_nor_written_to(store: MemoryStore) -> None:
     fact = store.remember("a", user_id="u")
+    session_id = store.start_session(user_id="u").session_id
+    store.add_turn(session_id, role="user", content="a")
     store.freeze(user_id="u", hide=True, reason="consent withdrawn")
 
+    assert [each.token for each in store.get_turns(session_id)] == [WITHHELD]
+    with pytest.raises(SubjectFrozenError):
+        store.add_turn(session_id, role="user", content="b")
+    assert list(store.search("a", scopes=["user:u"])) == []
     assert store.get_all(user_id="u").items == ()
     assert list(store.search("a", user_id="u")) == []
     assert "a" not in store.build_context("a", user_id="u").text.split()

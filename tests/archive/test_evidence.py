@@ -15,7 +15,7 @@ from muniment.archive import package
 from muniment.archive.container import CONTAINER, AlteredError, contained, contents
 from muniment.archive.evidence_check import EVENTS, STATES, TRANSACTIONS, check
 from muniment.domain.time import Instant
-from muniment.errors import FutureAsOfError, InvalidValueError
+from muniment.errors import FutureAsOfError, InvalidInput, InvalidValueError
 from muniment.ledger.vault import Subject
 from tests.archive.packages import Made, report, signed_again
 from tests.archive.told import instant, told
@@ -256,6 +256,10 @@ def test_what_cannot_be_made_is_refused_before_anything_is_written(
         store.export_evidence(taken, reason="r", **asked)
     with pytest.raises(InvalidValueError):
         store.export_evidence(tmp_path / "a.zip", reason=" ", **asked)
+    for points in (None, 7, "2026-01-01T00:00:00Z", [()], [(1, 2, 3)], [None]):
+        broken: Any = {**asked, "points": points}
+        with pytest.raises(InvalidInput):
+            store.export_evidence(tmp_path / "p.zip", reason="r", **broken)
     with pytest.raises(FutureAsOfError):
         store.export_evidence(
             tmp_path / "b.zip", reason="r", points=["2999-01-01T00:00:00Z"], **asked

@@ -69,6 +69,7 @@ def test_nothing_is_lost_or_changed_by_sixteen_threads_in_two_processes(
             asked = taken.user_id, taken.asked_at, taken.valid_at
             assert answer(store, *asked) == taken
         check_the_timeline_is_a_fresh_fold(store)
+        assert store.verify()
 
 
 def check_the_ledger_holds_exactly(store: MemoryStore, done: list[Done]) -> None:

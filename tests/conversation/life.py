@@ -227,8 +227,12 @@ class Life:
         """Return the sessions of a user in which something can be said, in order."""
         mine = oracle.since_erased(self.ledger, user)
         gone = {e.session_id for e in mine if isinstance(e.event, SessionRedacted)}
-        begun = [str(e.session_id) for e in mine if isinstance(e.event, SessionStarted)]
-        return [each for each in begun if each not in gone]
+        return [each for each in self.every_session(user) if each not in gone]
+
+    def every_session(self, user: str) -> list[str]:
+        """Return the sessions of a user, redacted ones as well, in order."""
+        mine = oracle.since_erased(self.ledger, user)
+        return [str(e.session_id) for e in mine if isinstance(e.event, SessionStarted)]
 
     def turns(self, user: str, *, readable: bool = False) -> list[str]:
         """Return the turns of those sessions, in order; all, or those one can read."""

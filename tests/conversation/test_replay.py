@@ -217,7 +217,7 @@ class ReplayMachine(RuleBasedStateMachine):
             for user in USERS:
                 case = self.store.reproduce_badcase(user_id=user, timestamp=moment(at))
                 self.check(case, user, at)
-                for session_id in self.life.sessions(user):
+                for session_id in self.life.every_session(user):
                     used = self.store.get_summaries(session_id, as_of=moment(at))
                     shown = {
                         e.version: (e.first_turn, e.last_turn, e.content is not None)

@@ -1,5 +1,5 @@
 """
-What a process does that is killed while it erases, redacts or thins.
+What a process does that is killed while it erases, redacts, unsays or thins.
 
 *death* names a step and a side of it, such as ``before keys``, or a number of
 microseconds after which the process is killed wherever it is.
@@ -25,7 +25,7 @@ from tests.stores import NEW_YEAR, SettableClock
 
 
 USER, TO_REDACT = "ann", "CANARY to be redacted"
-ERASE, REDACT, THIN = "erase", "redact", "thin"
+ERASE, REDACT, UNSAY, THIN = "erase", "redact", "unsay", "thin"
 LONG_AGO = RetentionRule(thin_older_than_us=YEAR_US)
 YEARS_LATER = NEW_YEAR + 3 * YEAR_US
 
@@ -67,6 +67,8 @@ def deaths(verb: str) -> list[str]:
         # After one step is before the next; a transaction before it began is nothing.
         return [f"after {step}" for step in STEPS_OF_THINNING]
     steps = [e for e in STEPS if verb == ERASE or e not in OF_ERASURE_ALONE]
+    if verb == UNSAY:
+        return [f"after {step}" for step in steps]
     return [f"{side} {step}" for step in steps for side in ("before", "after")]
 
 
@@ -105,5 +107,7 @@ def forget(settings: str, verb: str, death: str) -> None:
         die_at(death)
         if verb == ERASE:
             store.erase(user_id=USER, reason="asked", actor="dpo")
+        elif verb == UNSAY:
+            store.redact_turn(*fact.source_turns, reason="asked", actor="dpo")
         else:
             store.forget(fact.fact_id, mode="redact", reason="asked", actor="dpo")

@@ -5,7 +5,8 @@ from datetime import UTC, datetime
 
 from muniment import MemorySnapshot, MemoryStore, Receipt, RetentionRule
 from muniment.domain.policy import YEAR_US
-from tests.stores import SECOND, Backend, SettableClock
+from tests.stores import Backend, SettableClock
+from tests.years import us
 
 
 USER = "ann"
@@ -14,10 +15,6 @@ RULES = [RetentionRule(thin_older_than_us=2 * YEAR_US)]
 
 def at(year: int, month: int = 1, day: int = 1) -> datetime:
     return datetime(year, month, day, tzinfo=UTC)
-
-
-def us(moment: datetime) -> int:
-    return int(moment.timestamp()) * SECOND
 
 
 VERSIONS = [

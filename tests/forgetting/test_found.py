@@ -12,6 +12,7 @@ from muniment.api.recalling import LEXICON
 from muniment.projections.vector_bytes import as_bytes
 from muniment.recall import tokens
 from muniment.recall.embedders import HashingEmbedder
+from tests.forgetting.traces import every_file
 from tests.searching import contents, open_at
 
 
@@ -37,9 +38,7 @@ def traces(place: Path) -> list[str]:
     rare = [struct.pack(order, each) for order in ("<I", ">I") for each in terms]
     telling = re.compile(b"|".join(re.escape(each) for each in (vector, *rare)))
     return sorted(
-        file.name
-        for file in (place / "current").rglob("*")
-        if file.is_file() and telling.search(file.read_bytes())
+        name for name, held in every_file(place / "current") if telling.search(held)
     )
 
 

@@ -24,6 +24,7 @@ from tests.forgetting.eraser import (
     REDACT,
     THIN,
     TO_REDACT,
+    UNSAY,
     USER,
     YEARS_LATER,
     deaths,
@@ -82,14 +83,20 @@ def killed(
 def lived(place: Backend) -> None:
     with place.open() as store:
         store.remember("CANARY", user_id=USER)
-        store.remember(TO_REDACT, user_id=USER)
-        store.remember("stays", user_id="bob")
         session_id = store.start_session(user_id=USER).session_id
-        store.add_turn(session_id, role="user", content="CANARY")
+        turn = store.add_turn(session_id, role="user", content="CANARY")
+        store.remember(TO_REDACT, user_id=USER, source_turns=[turn.turn_id])
+        store.remember("stays", user_id="bob")
 
 
 def destructions(store: MemoryStore) -> list[Destruction]:
     return list(store._ledger.vault.destructions.all())
+
+
+def uttered(store: MemoryStore) -> list[str | None]:
+    """Return what the user says in the sessions there are."""
+    sessions = [each.session_id for each in store.list_sessions(user_id=USER)]
+    return [turn.content for each in sessions for turn in store.get_turns(each)]
 
 
 def check_all_or_nothing(place: Backend, verb: str, *, happened: bool | None) -> bool:
@@ -99,8 +106,10 @@ def check_all_or_nothing(place: Backend, verb: str, *, happened: bool | None) ->
         if happened is not None:
             assert bool(found) == happened
         assert {each.step for each in found} <= {Step.DONE}
-        left = {ERASE: [], REDACT: ["CANARY"]}[verb]
+        left = [] if verb == ERASE else ["CANARY"]
         assert said(store, user_id=USER) == (left if found else ["CANARY", TO_REDACT])
+        words = {ERASE: [], REDACT: ["CANARY"], UNSAY: [None]}[verb]
+        assert uttered(store) == (words if found else ["CANARY"])
         assert said(store, user_id="bob") == ["stays"]
         if found and verb == ERASE:
             assert "status DONE" in str(found[0].certificate)
@@ -115,7 +124,8 @@ def check_all_or_nothing(place: Backend, verb: str, *, happened: bool | None) ->
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("verb", "death"), [(verb, death) for verb in (ERASE, REDACT) for death in deaths(verb)]
+    ("verb", "death"),
+    [(verb, death) for verb in (ERASE, REDACT, UNSAY) for death in deaths(verb)],
 )
 def test_what_is_killed_at_any_step_is_done_whole_or_not_at_all(
     lasting: Backend,
@@ -134,6 +144,10 @@ def test_what_is_killed_at_any_step_is_done_whole_or_not_at_all(
     with lasting.open() as store:
         if verb == ERASE:
             store.erase(user_id=USER, reason="asked again")
+        elif verb == UNSAY:
+            (session,) = store.list_sessions(user_id=USER)
+            (turn,) = store.get_turns(session.session_id)
+            store.redact_turn(turn.turn_id)
         else:
             for fact in store.get_all(user_id=USER):
                 if fact.content == TO_REDACT:
@@ -179,7 +193,7 @@ def test_an_erasure_killed_at_any_moment_is_done_whole_or_not_at_all(
 
     ends = set()
     for number in range(KILLS):
-        verb = chance.choice([ERASE, ERASE, REDACT])
+        verb = chance.choice([ERASE, ERASE, REDACT, UNSAY])
         place = _other(lasting, number)
         lived(place)
         # It may be killed again while it goes on where the first one died.

@@ -7,7 +7,7 @@ import pytest
 
 from muniment import MemoryStore, RetentionRule
 from muniment.domain.time import Instant
-from muniment.errors import FactNotCurrentError, UnknownFactError
+from muniment.errors import FactNotCurrentError, InvalidValueError, UnknownFactError
 from muniment.instants import moment
 from tests.forgetting.traces import said
 from tests.stores import SECOND, Backend, SettableClock
@@ -254,6 +254,26 @@ def test_a_merged_fact_points_to_the_one_that_says_the_same(backend: Backend) ->
         assert len(known) == 2
         store.restore(goes.fact_id)
         assert len(said(store, user_id="ann")) == 2
+
+
+def test_no_fact_is_merged_into_one_that_says_nothing_now(
+    backend: Backend, clock: SettableClock
+) -> None:
+    with backend.open(clock=clock) as store:
+        one = store.remember("likes tea", user_id="ann")
+        expires_at = moment(Instant(clock.now + DAY))
+        over = store.remember("drinks tea", user_id="ann", expires_at=expires_at)
+        gone = store.remember("has tea", user_id="ann")
+        store.forget(gone.fact_id)
+        clock.now += DAY
+
+        for other in (over, gone):
+            with pytest.raises(FactNotCurrentError):
+                store.merge(one.fact_id, into=other.fact_id)
+        with pytest.raises(InvalidValueError, match="another fact"):
+            store.merge(one.fact_id, into=one.fact_id)
+
+        assert said(store, user_id="ann") == ["likes tea"]
 
 
 def test_facts_of_two_subjects_are_not_merged(backend: Backend) -> None:

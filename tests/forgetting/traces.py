@@ -1,6 +1,7 @@
 """What is left in files and tables, byte by byte, past all of Muniment; and backups."""
 
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from tests.stores import MEMORY, POSTGRESQL, SQLITE, Backend
 
 
 LEDGER_FILE = "ledger.db"
+_SETTLES_WITHIN_SECONDS = 30
 
 assert projections.belief.metadata is tables.metadata
 
@@ -24,13 +26,31 @@ assert projections.belief.metadata is tables.metadata
 def places(backend: Backend) -> Iterator[tuple[str, bytes]]:
     """Yield each file and each row of a store's tables with all the bytes it holds."""
     if backend.directory.exists():
-        for file in sorted(backend.directory.rglob("*")):
-            if file.is_file() and file.name != KEY_FILE:
-                yield file.name, file.read_bytes()
+        yield from every_file(backend.directory)
     if backend.kind == POSTGRESQL:
         with backend.sql() as connection:
             for schema in ("public", VAULT_SCHEMA):
                 yield from _rows(connection, schema)
+
+
+def every_file(directory: Path) -> list[tuple[str, bytes]]:
+    """
+    Return each file anywhere in a directory with all it holds, keys aside.
+
+    An index in the making renames and removes files meanwhile: one that was moved after it
+    was listed would be missed, so a look counts only if all it listed was there to read.
+    """
+    deadline = time.monotonic() + _SETTLES_WITHIN_SECONDS
+    while True:
+        try:
+            return [
+                (file.name, file.read_bytes())
+                for file in sorted(directory.rglob("*"))
+                if file.is_file() and file.name != KEY_FILE
+            ]
+        except FileNotFoundError:
+            if time.monotonic() > deadline:
+                raise
 
 
 def traces(backend: Backend, *needles: str | bytes) -> list[str]:

@@ -1,17 +1,8 @@
 """What is left of memories that are forgotten, held and restored, as plain lists."""
 
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
 
-
-def year_of(at: int) -> int:
-    """Return the year of a time in microseconds."""
-    return (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=at)).year
-
-
-def year(number: int) -> int:
-    """Return when a year begins, in microseconds."""
-    return int(datetime(number, 1, 1, tzinfo=UTC).timestamp()) * 1_000_000
+from tests.years import year, year_of
 
 
 @dataclass

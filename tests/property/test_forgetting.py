@@ -26,14 +26,9 @@ from muniment.errors import ArchiveAheadError, ThinnedError, UnknownFactError
 from muniment.instants import moment
 from tests import machines
 from tests.forgetting.traces import Backup, said, traces, wrapped_keys
-from tests.property.forgotten import (
-    FactModel,
-    ForgettingModel,
-    MemoryModel,
-    year,
-    year_of,
-)
+from tests.property.forgotten import FactModel, ForgettingModel, MemoryModel
 from tests.stores import MEMORY, POSTGRESQL, SECOND, SQLITE, Backend, SettableClock
+from tests.years import year, year_of
 
 
 USERS = ("ann", "bob")

@@ -18,16 +18,13 @@ from muniment.domain.thinning import (
 )
 from muniment.domain.time import Instant, Period
 from muniment.errors import InvalidValueError, ThinnedError
-from muniment.instants import moment, to_instant
+from muniment.instants import to_instant
 from tests.unit.facts import CORROBORATED, RETIRED, asserted, period, revised
+from tests.years import year, year_of
 
 
 def at(text: str) -> Instant:
     return to_instant(f"{text}Z")
-
-
-def year(number: int) -> Instant:
-    return at(f"{number:04}-01-01T00:00:00")
 
 
 @given(
@@ -43,7 +40,7 @@ def test_a_year_begins_where_the_calendar_says(moment_of_year: datetime) -> None
             here = to_instant(each) + offset_us
             if not year(1) <= here < year(9999):
                 continue
-            this = moment(Instant(here)).year
+            this = year_of(here)
             assert year_start(Instant(here)) == year(this)
             assert next_year_start(Instant(here)) == year(this + 1)
 

@@ -10,13 +10,11 @@ import pytest
 
 from muniment import MemoryStore
 from muniment.api.cli import exits
-from tests.access.matrix import IDENTITIES, REASON, SCOPES, expected
+from tests.access.matrix import IDENTITIES, REASON
 from tests.api.cli.command_line import COMMAND, CommandLine, at_a_terminal
 
 
 OFFICER = ("--as", "officer-1", "--reason", REASON)
-EXPECTED = expected()
-CODES = {"+": 0, "r": 0, "-": 5, ".": 5}
 
 
 @pytest.fixture
@@ -63,37 +61,6 @@ def test_without_a_name_or_a_reason_nothing_is_shown(
         "ReasonRequiredError",
     )
     assert cli.ask("audit", "log", *OFFICER)["items"] == []
-
-
-@pytest.mark.parametrize("identity", IDENTITIES)
-def test_every_cell_that_the_command_line_reaches(
-    cli: CommandLine, remembered: dict[str, Any], identity: str
-) -> None:
-    principal = IDENTITIES[identity]
-    with MemoryStore.open(cli.store) as store:
-        key = store.issue_api_key(principal).secret
-    then = remembered["recorded_at"]
-    wrong: dict[object, object] = {}
-
-    for place, whose in zip(
-        SCOPES, (("--user", "u-1"), ("--team", "eng"), ("--org",)), strict=True
-    ):
-        for act, command in (
-            ("look", ("audit", "as-of", then, *whose)),
-            ("look", ("audit", "diff", then, then, *whose)),
-            ("audit", ("audit", "log", *whose)),
-        ):
-            given = ("--api-key", key, "--reason", REASON)
-            outcome = cli.on_store(*command, *given)
-            if outcome.code != CODES[EXPECTED[identity, place, act]]:
-                wrong[place, command] = outcome
-            bare = cli.on_store(*command, "--api-key", key)
-            if EXPECTED[identity, place, act] == "r" and bare.code != exits.BAD_INPUT:
-                wrong[place, command, "bare"] = bare
-
-    assert wrong == {}
-    history = cli.on_store("audit", "history", remembered["fact_id"], "--api-key", key)
-    assert history.code == {"+": 0, "r": 2, ".": 3}[EXPECTED[identity, "user", "look"]]
 
 
 def test_keys_are_issued_listed_rolled_and_ended(cli: CommandLine) -> None:
