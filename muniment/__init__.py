@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from muniment.api.contexts import Context
     from muniment.api.credentials import ApiKey, Credential, IssuedKey
     from muniment.api.custody import Hold, Verification
-    from muniment.api.explaining import Check, Diagnosis
+    from muniment.api.diagnoses import Check, Diagnosis
     from muniment.api.found import LegRank, SearchHit, SearchHits
     from muniment.api.proposals import Proposal, ProposalState
     from muniment.api.receipts import RecallReceipt, ServedFact
@@ -65,10 +65,10 @@ else:
         "ApiKey": "muniment.api.credentials",
         "Badcase": "muniment.api.replaying",
         "Cause": "muniment.api.rollbacks",
-        "Check": "muniment.api.explaining",
+        "Check": "muniment.api.diagnoses",
         "Context": "muniment.api.contexts",
         "Credential": "muniment.api.credentials",
-        "Diagnosis": "muniment.api.explaining",
+        "Diagnosis": "muniment.api.diagnoses",
         "EmergencyAccess": "muniment.api.accesses",
         "Difference": "muniment.projections.reconcile",
         "ErasureCertificate": "muniment.api.certificates",

@@ -24,8 +24,8 @@ from muniment.api.certificates import ErasureCertificate, ErasurePlan
 from muniment.api.contexts import Context, Wishes
 from muniment.api.credentials import ApiKey, IssuedKey
 from muniment.api.custody import Hold, Verification
+from muniment.api.diagnoses import Diagnosis
 from muniment.api.entrusting import HandedOver, Policy, SharedFact
-from muniment.api.explaining import Diagnosis
 from muniment.api.exporting import Export
 from muniment.api.fields import By, Deed, KeyedDeed, NewFact, NewTurn, Revision, Who
 from muniment.api.found import SearchHits

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from muniment.api.accesses import AccessLog, EmergencyAccess
     from muniment.api.credentials import ApiKey
     from muniment.api.custody import Hold, Verification
-    from muniment.api.explaining import Diagnosis
+    from muniment.api.diagnoses import Diagnosis
     from muniment.api.found import SearchHits
     from muniment.api.giving import Evidence
     from muniment.api.importing import Imported
