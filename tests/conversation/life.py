@@ -141,6 +141,8 @@ class Life:
 
     def expired(self, user: str, records: Records, now: Instant) -> None:
         """Write down that all records of a kind so far were kept long enough."""
+        if not oracle.since_erased(self.ledger, user):
+            return
         if records is Records.RECEIPT:
             went = RecordsExpired(records=records, until=now, older_than_us=0, count=0)
             self._add(user, now, went)
