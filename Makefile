@@ -29,7 +29,7 @@ test: export TMPDIR ?= $(shell $(PYTHON) -c 'import os; at = os.statvfs("$(MEMOR
 	print("$(MEMORY)" * (roomy and not at.f_flag & os.ST_NOEXEC))' 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test check bench fix lock clean
+.PHONY: help venv demo test tests check bench fix lock clean
 
 help: ## show this
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 8
@@ -40,7 +40,10 @@ demo: venv ## tell the story of a memory, from an empty store in demo-store/
 	rm -rf $(STORE)
 	$(VENV)/bin/muniment demo --store $(STORE)
 
-test: check ## the whole gate: check, then every test, the counted ones with coverage
+test: venv ## the whole gate: check and every test, the counted ones with coverage
+	+$(MAKE) --no-print-directory --jobs=2 check tests
+
+tests: venv
 	$(VENV)/bin/coverage erase
 	$(VENV)/bin/coverage run -m pytest -n $(WORKERS) \
 		$(addprefix --ignore=tests/,$(UNCOUNTED))

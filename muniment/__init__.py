@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from muniment.api.access import ActingStore
-    from muniment.api.accesses import AccessEntry, AccessLog, EmergencyAccess
+    from muniment.api.accesses import AccessEntry, AccessLog, EmergencyAccess, EmergencyPage
     from muniment.api.answers import (
         BlameEntry,
         DiffEntry,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from muniment.api.custody import Hold, Verification
     from muniment.api.diagnoses import Check, Diagnosis
     from muniment.api.found import LegRank, SearchHit, SearchHits
-    from muniment.api.proposals import Proposal, ProposalState
+    from muniment.api.proposals import Proposal, ProposalPage, ProposalState
     from muniment.api.receipts import RecallReceipt, ServedFact
     from muniment.api.replaying import Badcase
     from muniment.api.retaining import Retirement
@@ -70,6 +70,7 @@ else:
         "Credential": "muniment.api.credentials",
         "Diagnosis": "muniment.api.diagnoses",
         "EmergencyAccess": "muniment.api.accesses",
+        "EmergencyPage": "muniment.api.accesses",
         "Difference": "muniment.projections.reconcile",
         "ErasureCertificate": "muniment.api.certificates",
         "ErasurePlan": "muniment.api.certificates",
@@ -83,6 +84,7 @@ else:
         "MunimentError": "muniment.errors",
         "Principal": "muniment.domain.access",
         "Proposal": "muniment.api.proposals",
+        "ProposalPage": "muniment.api.proposals",
         "ProposalState": "muniment.api.proposals",
         "Progress": "muniment.projections.progress",
         "RecallReceipt": "muniment.api.receipts",
@@ -129,6 +131,7 @@ __all__ = [
     "DiffEntry",
     "Difference",
     "EmergencyAccess",
+    "EmergencyPage",
     "ErasureCertificate",
     "ErasurePlan",
     "ErasureStatus",
@@ -150,6 +153,7 @@ __all__ = [
     "Principal",
     "Progress",
     "Proposal",
+    "ProposalPage",
     "ProposalState",
     "RecallReceipt",
     "Receipt",

@@ -6,7 +6,7 @@ from typing import Unpack
 
 from muniment.api import inputs
 from muniment.api.access import ActingStore
-from muniment.api.accesses import AccessLog, AccessRecords, EmergencyAccess
+from muniment.api.accesses import AccessLog, AccessRecords, EmergencyPage
 from muniment.api.answers import Receipt
 from muniment.api.archival import ArchivalStore
 from muniment.api.credentials import (
@@ -87,9 +87,19 @@ class AccountableStore(ArchivalStore):
         return AccessRecords(self._ledger).page(whose, before=before, limit=limit)
 
     @verb
-    def list_broken_glass(self) -> tuple[EmergencyAccess, ...]:
-        """Return the emergency accesses that no officer has reviewed, the latest last."""
-        return AccessRecords(self._ledger).emergencies()
+    def list_broken_glass(
+        self, *, limit: int = 100, cursor: str | None = None
+    ) -> EmergencyPage:
+        """
+        Return the emergency accesses that no officer has reviewed, the latest last.
+
+        Args:
+            limit: 1 to 1,000.
+            cursor: `EmergencyPage.next_cursor` of the part before.
+        """
+        inputs.count("limit", limit, least=1, most=LOG_MAX)
+        after = inputs.name_or_none("cursor", cursor, most=_ID_LENGTH)
+        return AccessRecords(self._ledger).emergencies(after=after, limit=limit)
 
     @write_verb
     def review_broken_glass(self, glass_id: str, **by: Unpack[By]) -> Receipt:

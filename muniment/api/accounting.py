@@ -15,6 +15,7 @@ from muniment.api.transacting import receipt
 from muniment.api.unsaying import UnsayingStore
 from muniment.api.verbs import verb, write_verb
 from muniment.domain.events import Event
+from muniment.domain.keeping import Records
 from muniment.domain.receipt import (
     ConfigurationRecorded,
     ReceiptsLost,
@@ -180,11 +181,14 @@ class ReceivingStore(UnsayingStore):
             return ()
         stamped = self._conversation.receipts(subject.ref, asked, limit=limit)
         opened = self._ledger.mapper.opened(stamped, subject)
-        found = tuple(receipt_of(subject, each) for each in opened)
-        if any(each.token for each in found) and self._ledger.was_erased(subject):
+        state = self._ledger.subject_state(subject)
+        if self._ledger.was_erased(subject):
             # The keys of an erased subject go before its rows.
             return ()
-        return found
+        until = state.expired_until(Records.RECEIPT)
+        return tuple(
+            receipt_of(subject, each, expired=each.recorded_at < until) for each in opened
+        )
 
     def _value(self, value: object) -> Json:
         plain = inputs.plain("value", value)

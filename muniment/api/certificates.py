@@ -8,6 +8,8 @@ from typing import Final
 
 SHARED: Final = "shared"
 """What an erasure calls the copies of facts in memories they were shared with."""
+RECALL: Final = "recall"
+"""What it calls vectors and the index of current facts."""
 
 _BEYOND_REACH = (
     "beyond reach: write-ahead logs, replicas and backups; what they hold is ciphertext "

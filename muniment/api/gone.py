@@ -79,7 +79,7 @@ class Missing:
             *self._facts(asked),
             *self._turns([each for each in turns if each.content is None]),
             *self._summaries([*summaries]),
-            *self._receipts([each for each in receipts if each.token]),
+            *self._receipts([each for each in receipts if each.token == EXPIRED]),
         )
 
     def _facts(self, fact_ids: Sequence[str]) -> Iterator[Gone]:

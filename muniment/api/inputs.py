@@ -44,7 +44,8 @@ def scope_of(user_id: str | None, scope: Scope | None) -> Scope:
         InvalidScopeError: If none is named, or two are.
     """
     if user_id is not None and scope is not None:
-        raise InvalidScopeError(scope, f"is named beside user_id {user_id!r}: name one")
+        problem = f"is named beside user_id {user_id!r}: name one"
+        raise InvalidScopeError(str(scope), problem)
     if user_id is not None:
         return Scope.user(user_id)
     if not isinstance(scope, Scope):

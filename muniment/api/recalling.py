@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from importlib import util
 from pathlib import Path
 
+from muniment.api.certificates import RECALL
 from muniment.errors import (
     ConfigurationError,
     EmbedderUnavailableError,
@@ -86,7 +87,7 @@ class RecallStores:
         keeps_up: Whether this process may be the one.
     """
 
-    name = "recall"
+    name = RECALL
 
     def __init__(self, recall: Recall, *, keeps_up: bool) -> None:
         self._recall = recall

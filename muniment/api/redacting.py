@@ -4,13 +4,15 @@ What was said, made unreadable: one turn, or all of a session, and the summaries
 The turns of a session share a key. To make one of them unreadable, that key is destroyed
 and the own keys of all others are kept in its place. So are those of the summaries: one
 that has words of the turn goes, the others stay. What is said or summarised afterwards is
-sealed under another key from the start, since the event that says so comes first.
+sealed under another key from the start, since the event that says so comes first. So are
+the receipts of recalls: one whose question says the words again goes with them.
 """
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from muniment.api.parting import KeyParter, in_summaries, withdraw_summaries
+from muniment.api.repeating import receipts_of, repeating
 from muniment.api.turns import named_turn
 from muniment.domain import session as sessions
 from muniment.domain.fact import FactState
@@ -18,6 +20,7 @@ from muniment.domain.session import (
     RedactSession,
     RedactTurn,
     SessionRedacted,
+    TurnAdded,
     TurnRedacted,
 )
 from muniment.errors import InvalidValueError, UnknownSessionError, WordsRedactedError
@@ -32,6 +35,7 @@ from muniment.ledger.records import (
 )
 from muniment.ledger.tombstones import said_again
 from muniment.ledger.transaction import Transaction
+from muniment.ledger.vault import Subject
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,8 +184,14 @@ class WordsRedactor:
 
     def destroy(self, destruction: Destruction, *, also: Collection[int] = ()) -> None:
         """Destroy the keys; of those that open other words, too, keep what is left."""
-        said = self._said(_words(destruction))
-        self._parter.destroy(destruction, self._gone(destruction), said, also=also)
+        subject = self._ledger.vault.subject(destruction.subject_ref)
+        gone, said = [*self._gone(destruction)], [*self._said(_words(destruction))]
+        if subject is not None:
+            receipts = receipts_of(self._ledger, subject)
+            # Only here: once the key of the words is gone, nobody can tell any more.
+            gone += repeating(self._ledger, subject, receipts, self._texts(subject, gone))
+            said += receipts
+        self._parter.destroy(destruction, gone, said, also=also)
 
     def remaining(self, destruction: Destruction) -> int:
         """Return how much of it can be read all the same, looked up once more."""
@@ -200,6 +210,15 @@ class WordsRedactor:
             turn_id = f"{words.session_id}.{words.number}"
             expected = "of a session recorded by a newer version; redact its whole session"
             raise InvalidValueError("turn_id", turn_id, expected)
+
+    def _texts(self, subject: Subject, gone: Sequence[StampedEvent]) -> list[str]:
+        """Return what was said in those of *gone* that are turns."""
+        said = (each.event for each in self._ledger.mapper.opened(gone, subject))
+        return [
+            each.words.text
+            for each in said
+            if isinstance(each, TurnAdded) and each.words is not None
+        ]
 
     def _say(self, transaction: Transaction, words: Words) -> None:
         """Collect it without announcing anything: its keys are gone already."""

@@ -163,6 +163,7 @@ LONG_AGO: Final[Fields] = {
     "until": Time,
     "older_than_us": Annotated[int, Field(ge=0, le=2**62)],
 }
+PAGE: Final[Fields] = {"limit": Count, "cursor": Text}
 CONTEXT: Final[Fields] = {
     "scope": Whose,
     "scopes": list[Whose],

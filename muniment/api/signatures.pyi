@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal, Unpack
 
-from muniment.api.accesses import AccessLog, EmergencyAccess
+from muniment.api.accesses import AccessLog, EmergencyPage
 from muniment.api.answers import (
     BlameEntry,
     Fact,
@@ -32,7 +32,7 @@ from muniment.api.found import SearchHits
 from muniment.api.giving import Evidence
 from muniment.api.importing import Imported
 from muniment.api.indexing import EmbedderName
-from muniment.api.proposals import Proposal
+from muniment.api.proposals import Proposal, ProposalPage
 from muniment.api.receipts import RecallReceipt
 from muniment.api.replaying import Agent, Badcase
 from muniment.api.retaining import Retirement
@@ -406,8 +406,14 @@ class Verbs:
         self, *, reason: str | None = ..., matter: str | None = ..., break_glass: bool = ...
     ) -> tuple[ApiKey, ...]: ...
     def list_broken_glass(
-        self, *, reason: str | None = ..., matter: str | None = ..., break_glass: bool = ...
-    ) -> tuple[EmergencyAccess, ...]: ...
+        self,
+        *,
+        limit: int = ...,
+        cursor: str | None = ...,
+        reason: str | None = ...,
+        matter: str | None = ...,
+        break_glass: bool = ...,
+    ) -> EmergencyPage: ...
     def list_holds(
         self,
         *,
@@ -433,10 +439,12 @@ class Verbs:
         *,
         user_id: str | None = ...,
         scope: Scope | None = ...,
+        limit: int = ...,
+        cursor: str | None = ...,
         reason: str | None = ...,
         matter: str | None = ...,
         break_glass: bool = ...,
-    ) -> tuple[Proposal, ...]: ...
+    ) -> ProposalPage: ...
     def list_sessions(
         self,
         *,

@@ -123,10 +123,23 @@ class Transactor:
         return self.fact(committed, committed.events[0], command)
 
     def change(
-        self, fact_id: str, command: FactCommand, origin: Origin, *, action: str
+        self,
+        fact_id: str,
+        command: FactCommand,
+        origin: Origin,
+        *,
+        action: str,
+        upon: int | None = None,
     ) -> Committed:
         """
         Carry out *command* on one fact.
+
+        Args:
+            fact_id: The fact.
+            command: What was asked for; a repeated key is compared with it.
+            origin: Who asks, and why.
+            action: The verb.
+            upon: The version a revision was decided on, where that was looked up.
 
         Raises:
             WordsRedactedError: If it is drawn from turns that are redacted, or wait to be.
@@ -140,6 +153,8 @@ class Transactor:
                 drawn = newly_drawn_from(fact, command.source_turns, says=says)
                 refuse_redacted(transaction, drawn)
             asked = _still_entrusted(transaction, fact_id, fact, command)
+            if upon is not None and isinstance(asked, ReviseFact):
+                asked = replace(asked, expected_version=upon)
             transaction.add(fact_id, decide(asked, fact_id, fact, recorded_at=recorded_at))
 
         return self.ledger.transact(

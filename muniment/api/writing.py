@@ -329,13 +329,19 @@ class WritingStore(IndexedStore):
         return Transactor(self._lookup.ledger, self._lookup.timeline)
 
     def _revise(
-        self, fact_id: str, cause: RevisionCause, fields: Mapping[str, Any], *, action: str
+        self,
+        fact_id: str,
+        cause: RevisionCause,
+        fields: Mapping[str, Any],
+        *,
+        action: str,
+        upon: int | None = None,
     ) -> Fact:
         inputs.name("fact_id", fact_id)
         said, by = inputs.without_origin(fields, keep=("source_turns",))
         command = self._drafting.revised(cause, said)
         transactor = self._transactor
-        committed = transactor.change(fact_id, command, by, action=action)
+        committed = transactor.change(fact_id, command, by, action=action, upon=upon)
         return transactor.fact(committed, committed.events[0], command)
 
     def _change(

@@ -299,7 +299,7 @@ def test_a_shared_fact_has_an_owner_and_is_looked_at_when_its_time_comes(
     assert {each.owner for each in every} == {"u-1", "u-4"}
     with pytest.raises(AccessDeniedError):
         member.entrust(copy, owner="u-3")
-    with pytest.raises(InvalidScopeError):
+    with pytest.raises(InvalidScopeError, match=r"^scope 'user:"):
         store.acting_as(SUBJECT).list_shared(user_id="u-1")
     with pytest.raises(InvalidValueError):
         lead.entrust(copy)

@@ -243,7 +243,7 @@ class ReplayMachine(RuleBasedStateMachine):
         had = {fact_id for each in receipts for fact_id, _ in each.served}
         gone = {name for name, text in (*memory, *convo) if text is None}
         gone |= had & self.life.all_redacted()
-        gone |= {str(each.position) for each in case.receipts if each.token}
+        gone |= {str(e.position) for e in case.receipts if e.token == EXPIRED}
         assert {each.name for each in case.gone} == gone
         assert all(each.since for each in case.gone if each.token == EXPIRED)
 

@@ -9,6 +9,7 @@ import typer
 from muniment.api.cli import (
     archiving,
     auditing,
+    dealing,
     demonstrating,
     erasing,
     giving,
@@ -175,6 +176,8 @@ _add(
     'search "哪种编程语言" --user u-123',
     'search "deadline" --user u-123 --scope team:eng --as-of 2026-03-25T10:30:00+08:00',
 )
+
+dealing.add_all(app, _add)
 
 _TAKE_BACK: Final = "Take back"
 _add(

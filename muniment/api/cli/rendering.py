@@ -13,7 +13,10 @@ from muniment.api.cli import (
     differences,
     findings,
     investigated,
+    recalled,
     tables,
+    talked,
+    together,
 )
 from muniment.api.cli.answers import (
     Answer,
@@ -39,6 +42,12 @@ def rendered(answer: Answer) -> RenderableType:  # noqa: C901, PLR0911, PLR0912 
         return archival.rendered(answer)
     if isinstance(answer, accounts.Account):
         return accounts.rendered(answer)
+    if isinstance(answer, together.Together):
+        return together.rendered(answer)
+    if isinstance(answer, talked.Talked):
+        return talked.rendered(answer)
+    if isinstance(answer, recalled.Recalled):
+        return recalled.rendered(answer)
     match answer:
         case answers.Fact():
             return tables.facts([answer])

@@ -8,8 +8,9 @@ import typer
 
 from muniment.api.cli import terminal
 from muniment.api.cli.answers import Due, Retained
+from muniment.api.cli.asking import Author, Looker
 from muniment.api.cli.erasing import Yes
-from muniment.api.cli.options import Author, Whose
+from muniment.api.cli.options import Whose
 from muniment.api.cli.place import Place
 from muniment.api.cli.schedules import Every, pause_of, repeated
 from muniment.domain.policy import THINNED
@@ -151,7 +152,7 @@ def retain(
             "--plan, then repeat with --yes"
         )
     if plan or at.is_for_a_person:
-        with at.opened() as store:
+        with author.asked(at) as store:
             due = Due(due=store.plan_retention(named, scope=scope))
         at.answer(due)
         if plan:
@@ -183,7 +184,7 @@ def _run(
     author: Author,
 ) -> None:
     """Retire what is due now, subject by subject, and say what was."""
-    with at.opened() as store:
+    with author.asked(at) as store:
         retained = _retained(store, rules, scope, author)
     at.answer(retained)
 
@@ -246,7 +247,13 @@ End = Annotated[
 
 
 def retention_report(
-    rule: Rule, whose: Whose, at: Place, *, start: Start = None, end: End = None
+    rule: Rule,
+    whose: Whose,
+    looker: Looker,
+    at: Place,
+    *,
+    start: Start = None,
+    end: End = None,
 ) -> None:
     """
     Show what retention did, what legal holds keep, and what is due still; signed.
@@ -256,6 +263,6 @@ def retention_report(
     due is by the rules you name. Without --user, --team or --org it is everybody's memory.
     """
     scope = whose.scope if whose.named else None
-    with at.opened() as store:
+    with looker.asked(at) as store:
         report = store.report_retention(rule.named, scope=scope, start=start, end=end)
     at.answer(report)

@@ -7,6 +7,7 @@ import typer
 
 from muniment.api.cli import exits, terminal
 from muniment.api.cli.answers import Indexed, Reconciled
+from muniment.api.cli.asking import Looker
 from muniment.api.cli.options import Whose
 from muniment.api.cli.place import Place
 
@@ -104,6 +105,25 @@ class Narrowing:
         ),
     ] = None
 
+    receipt: Annotated[
+        bool,
+        typer.Option(
+            "--receipt/--no-receipt",
+            help="Whether it leaves a receipt, as what serves an agent does.",
+            rich_help_panel="Whom it serves",
+        ),
+    ] = True
+    agent: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Which agent.", rich_help_panel="Whom it serves"),
+    ] = None
+    session: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ID", help="In which conversation.", rich_help_panel="Whom it serves"
+        ),
+    ] = None
+
     @property
     def given(self) -> Any:  # noqa: ANN401 - fields of a TypedDict
         """The fields given, by the names of the store."""
@@ -117,6 +137,9 @@ class Narrowing:
             "recent_turns": self.recent_turn,
             "past": self.past or None,
             "min_position": self.min_position,
+            "receipt": self.receipt,
+            "agent": self.agent,
+            "session_id": self.session,
         }
         return {name: value for name, value in named.items() if value is not None}
 
@@ -127,6 +150,7 @@ def search(
     ],
     whose: Whose,
     narrowing: Narrowing,
+    looker: Looker,
     at: Place,
     *,
     as_of: Annotated[
@@ -153,7 +177,7 @@ def search(
     """
     only_scopes = whose.named == 0 and narrowing.scope
     # A command ends at once: it is not the one to keep the index.
-    with at.opened(upkeep=False) as store:
+    with looker.asked(at, upkeep=False) as store:
         hits = store.search(
             query,
             scope=None if only_scopes else whose.scope,
@@ -170,14 +194,14 @@ def search(
         terminal.note(f"not served: {leg}, {why}{_way_out(why)}")
 
 
-def catch_up(at: Place) -> None:
+def catch_up(at: Place, looker: Looker) -> None:
     """
     Embed and index what was recorded since, in this process.
 
     A store that is open in an agent does so by itself. Interrupt it whenever you like:
     what was embedded stays.
     """
-    with at.opened() as store, terminal.counting("events") as progress:
+    with looker.asked(at) as store, terminal.counting("events") as progress:
         found = store.catch_up(progress=progress)
     at.answer(Indexed.of(found))
     problem = found.stopped or found.waiting
@@ -186,6 +210,7 @@ def catch_up(at: Place) -> None:
 
 
 def reindex(
+    looker: Looker,
     at: Place,
     *,
     embedder: Annotated[
@@ -207,12 +232,13 @@ def reindex(
     name: Any = embedder  # the store refuses what is none
     # The settings may name the new one already, which the store would not open with.
     changed = {} if name is None else {"embedder": "auto"}
-    with at.opened(**changed) as store, terminal.counting("events") as progress:
+    with looker.asked(at, **changed) as store, terminal.counting("events") as progress:
         found = store.reindex(embedder=name, progress=progress)
     at.answer(Indexed.of(found))
 
 
 def reconcile(
+    looker: Looker,
     at: Place,
     *,
     mend: Annotated[
@@ -226,7 +252,7 @@ def reconcile(
     ever shown it, since every hit is read from the ledger first; with --mend it is put
     right. Without, the exit code is 4 when something differs.
     """
-    with at.opened() as store:
+    with looker.asked(at) as store:
         found = store.reconcile(mend=mend)
     at.answer(Reconciled(differences=found, mended=mend))
     if found and not mend:
