@@ -35,17 +35,19 @@ if TYPE_CHECKING:
     from muniment.api.contexts import Context
     from muniment.api.credentials import ApiKey, Credential, IssuedKey
     from muniment.api.custody import Hold, Verification
-    from muniment.api.explaining import Check, Diagnosis
+    from muniment.api.diagnoses import Check, Diagnosis
     from muniment.api.found import LegRank, SearchHit, SearchHits
     from muniment.api.proposals import Proposal, ProposalPage, ProposalState
     from muniment.api.receipts import RecallReceipt, ServedFact
     from muniment.api.replaying import Badcase
     from muniment.api.retaining import Retirement
+    from muniment.api.retention_report import RetentionAct, RetentionReport
     from muniment.api.rollbacks import Cause
     from muniment.api.store import MemoryStore
     from muniment.api.summaries import Summary
     from muniment.api.turns import Session, Turn
     from muniment.domain.access import Principal
+    from muniment.domain.keeping import Records
     from muniment.domain.policy import RetentionRule
     from muniment.domain.scope import Scope
     from muniment.errors import MunimentError
@@ -63,10 +65,10 @@ else:
         "ApiKey": "muniment.api.credentials",
         "Badcase": "muniment.api.replaying",
         "Cause": "muniment.api.rollbacks",
-        "Check": "muniment.api.explaining",
+        "Check": "muniment.api.diagnoses",
         "Context": "muniment.api.contexts",
         "Credential": "muniment.api.credentials",
-        "Diagnosis": "muniment.api.explaining",
+        "Diagnosis": "muniment.api.diagnoses",
         "EmergencyAccess": "muniment.api.accesses",
         "EmergencyPage": "muniment.api.accesses",
         "Difference": "muniment.projections.reconcile",
@@ -86,6 +88,9 @@ else:
         "ProposalState": "muniment.api.proposals",
         "Progress": "muniment.projections.progress",
         "RecallReceipt": "muniment.api.receipts",
+        "Records": "muniment.domain.keeping",
+        "RetentionAct": "muniment.api.retention_report",
+        "RetentionReport": "muniment.api.retention_report",
         "RetentionRule": "muniment.domain.policy",
         "Retirement": "muniment.api.retaining",
         "Scope": "muniment.domain.scope",
@@ -152,6 +157,9 @@ __all__ = [
     "ProposalState",
     "RecallReceipt",
     "Receipt",
+    "Records",
+    "RetentionAct",
+    "RetentionReport",
     "RetentionRule",
     "Retirement",
     "RollbackPlan",

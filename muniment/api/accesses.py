@@ -10,6 +10,7 @@ import msgspec
 
 from muniment.api.answers import Fact, FactVersion
 from muniment.api.shapes import shaped
+from muniment.api.turns import EXPIRED
 from muniment.archive.portable import Document
 from muniment.domain.access import Grant, Principal, Right
 from muniment.domain.access_events import (
@@ -46,12 +47,16 @@ class AccessEntry:
         standing: What allowed it: a role, or what they are to the memory.
         verb: What they called.
         scope: Whose memory; ``None`` once it is erased, or where there was none.
-        reason: Why; ``None`` once the subject is erased, as the next three.
+        reason: Why; ``None`` once the subject is erased, or it is too long ago, as the
+            next three.
         matter: The case it was for.
         query: The fields of the question.
         returned: Id and version of every fact in the answer.
         count: How many facts the answer had.
         glass_broken: Whether it was an emergency.
+        token: ``[expired]`` where it was kept as long as a rule says: then why, for what
+            case, what was asked and what was shown cannot be read any more. ``None``
+            where it can, and where the subject is erased.
     """
 
     access_id: str
@@ -68,6 +73,7 @@ class AccessEntry:
     returned: tuple[tuple[str, int], ...]
     count: int
     glass_broken: bool
+    token: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -341,6 +347,7 @@ class AccessRecords:
             returned=inquiry.returned if inquiry else (),
             count=event.count,
             glass_broken=event.glass_broken,
+            token=EXPIRED if inquiry is None and scope is not None else None,
         )
 
     def _opened(

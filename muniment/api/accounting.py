@@ -15,6 +15,7 @@ from muniment.api.transacting import receipt
 from muniment.api.unsaying import UnsayingStore
 from muniment.api.verbs import verb, write_verb
 from muniment.domain.events import Event
+from muniment.domain.keeping import Records
 from muniment.domain.receipt import (
     ConfigurationRecorded,
     ReceiptsLost,
@@ -106,7 +107,7 @@ class ReceivingStore(UnsayingStore):
             limit: Only so many, the newest; all if left out.
         """
         whose = inputs.scope_of(user_id, scope)
-        asked = _asked(start, end)
+        asked = inputs.within(start, end)
         self._receipts.flush()
         self._lookup.now()
         return self.receipts_of(whose, asked, limit=_limit(limit))
@@ -132,7 +133,7 @@ class ReceivingStore(UnsayingStore):
         """
         self._receipts.flush()
         nobody = self._ledger.mapper.nobody.ref
-        asked = _asked(start, end)
+        asked = inputs.within(start, end)
         stamped = self._conversation.receipts(nobody, asked, limit=_limit(limit))
         opened = self._ledger.mapper.opened(stamped, None)
         return tuple(receipt_of(None, each) for each in opened)
@@ -180,7 +181,14 @@ class ReceivingStore(UnsayingStore):
             return ()
         stamped = self._conversation.receipts(subject.ref, asked, limit=limit)
         opened = self._ledger.mapper.opened(stamped, subject)
-        return tuple(receipt_of(subject, each) for each in opened)
+        state = self._ledger.subject_state(subject)
+        if self._ledger.was_erased(subject):
+            # The keys of an erased subject go before its rows.
+            return ()
+        until = state.expired_until(Records.RECEIPT)
+        return tuple(
+            receipt_of(subject, each, expired=each.recorded_at < until) for each in opened
+        )
 
     def _value(self, value: object) -> Json:
         plain = inputs.plain("value", value)
@@ -189,13 +197,6 @@ class ReceivingStore(UnsayingStore):
             expected = f"at most {self._settings.content_limit:,} bytes of JSON"
             raise InvalidValueError("value", f"{size:,} bytes", expected)
         return plain
-
-
-def _asked(start: Time | None, end: Time | None) -> Period:
-    first, last = inputs.time_or_none(start), inputs.time_or_none(end)
-    return Period(
-        NO_END.start if first is None else first, FOREVER if last is None else last
-    )
 
 
 def _limit(limit: int | None) -> int | None:

@@ -163,7 +163,8 @@ def _revived(kind: Callable[..., T], given: Mapping[str, Any]) -> T:
 def _receipt(given: Mapping[str, Any]) -> RecallReceipt:
     served = tuple(_revived(ServedFact, each) for each in given["facts"])
     summaries = tuple((session, version) for session, version in given["summaries"])
-    plain = {**given, "facts": (), "summaries": ()}
+    # One that an earlier version wrote has no token: its receipts were whole.
+    plain = {"token": None, **given, "facts": (), "summaries": ()}
     return replace(_revived(RecallReceipt, plain), facts=served, summaries=summaries)
 
 

@@ -26,8 +26,8 @@ from muniment.api.certificates import ErasureCertificate, ErasurePlan
 from muniment.api.contexts import Context
 from muniment.api.credentials import ApiKey, IssuedKey
 from muniment.api.custody import Hold
+from muniment.api.diagnoses import Diagnosis
 from muniment.api.entrusting import HandedOver, SharedFact
-from muniment.api.explaining import Diagnosis
 from muniment.api.found import SearchHits
 from muniment.api.keeping_operations import KEEPING
 from muniment.api.operation import (

@@ -24,8 +24,8 @@ from muniment.api.certificates import ErasureCertificate, ErasurePlan
 from muniment.api.contexts import Context, Wishes
 from muniment.api.credentials import ApiKey, IssuedKey
 from muniment.api.custody import Hold, Verification
+from muniment.api.diagnoses import Diagnosis
 from muniment.api.entrusting import HandedOver, Policy, SharedFact
-from muniment.api.explaining import Diagnosis
 from muniment.api.exporting import Export
 from muniment.api.fields import By, Deed, KeyedDeed, NewFact, NewTurn, Revision, Who
 from muniment.api.found import SearchHits
@@ -36,6 +36,7 @@ from muniment.api.proposals import Proposal, ProposalPage
 from muniment.api.receipts import RecallReceipt
 from muniment.api.replaying import Agent, Badcase
 from muniment.api.retaining import Retirement
+from muniment.api.retention_report import RetentionReport
 from muniment.api.rollbacks import Cause, OnConflict
 from muniment.api.searching import Narrowing
 from muniment.api.summaries import Summary
@@ -609,6 +610,18 @@ class Verbs:
         scope: Scope | None = ...,
         **by: Unpack[By],
     ) -> Receipt: ...
+    def report_retention(
+        self,
+        rules: Sequence[RetentionRule] = ...,
+        *,
+        user_id: str | None = ...,
+        scope: Scope | None = ...,
+        start: Time | None = ...,
+        end: Time | None = ...,
+        reason: str | None = ...,
+        matter: str | None = ...,
+        break_glass: bool = ...,
+    ) -> RetentionReport: ...
     def reproduce_badcase(
         self,
         *,

@@ -46,9 +46,9 @@ class Destruction:
     Attributes:
         subject_ref: Whose.
         stream: What: the stream of a fact, or of a session, for all that was said in it;
-            that of its turns, a dot and a number, for one turn; empty for the subject
-            itself.
-        key_id: Of the key that opens it; 0 for a session or a subject, which have many.
+            that of its turns, a dot and a number, for one turn; ``expired`` and which
+            records, see `muniment.api.expiring.Expired`; empty for the subject itself.
+        key_id: Of the key that opens it; 0 for what may have many.
         position: Of the event that says so.
         step: How far it has come.
         counts: What was removed, store by store, as JSON.
@@ -174,6 +174,27 @@ class Destructions:
         """Record that a step is done."""
         with self._writing() as connection:
             self._move(connection, destruction, step, **values)
+
+    def drop_covered(self, destruction: Destruction, *, family: str) -> None:
+        """
+        Forget those done before it that destroyed nothing which it did not.
+
+        Args:
+            destruction: Which is done.
+            family: How the streams begin of those that it covers.
+        """
+        # Where it stands now: in a restored ledger it was said again elsewhere.
+        where = sa.select(_table.c.position).where(self._is(destruction))
+        with self._writing() as connection:
+            position = connection.execute(where).scalar_one_or_none()
+            covered = (
+                (_table.c.ledger == self._ledger)
+                & (_table.c.subject_ref == destruction.subject_ref)
+                & _table.c.stream.startswith(family, autoescape=True)
+                & (_table.c.position < position)
+                & (_table.c.step == Step.DONE.value)
+            )
+            connection.execute(sa.delete(_table).where(covered))
 
     def all(self) -> Sequence[Destruction]:
         """Return every destruction there is, finished or not."""

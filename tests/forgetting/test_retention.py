@@ -22,7 +22,7 @@ def clock() -> SettableClock:
     return SettableClock()
 
 
-def due(store: MemoryStore, *rules: RetentionRule) -> dict[str, str]:
+def due(store: MemoryStore, *rules: RetentionRule) -> dict[str | None, str]:
     return {each.fact_id: each.cause for each in store.plan_retention(rules)}
 
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from muniment.api.contexts import Context
     from muniment.api.credentials import ApiKey
     from muniment.api.custody import Hold, Verification
+    from muniment.api.diagnoses import Diagnosis
     from muniment.api.entrusting import HandedOver, SharedFact
-    from muniment.api.explaining import Diagnosis
     from muniment.api.found import SearchHits
     from muniment.api.giving import Evidence
     from muniment.api.importing import Imported
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from muniment.api.receipts import RecallReceipt
     from muniment.api.replaying import Badcase
     from muniment.api.retaining import Retirement
+    from muniment.api.retention_report import RetentionReport
     from muniment.api.summaries import Summary
     from muniment.api.turns import Session, Turn
     from muniment.archive.told import ArchivePlan, Rows
@@ -168,10 +169,18 @@ class Due:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retained:
-    """The facts that were retired, and those that were thinned, by rule."""
+    """
+    What rules did.
+
+    Attributes:
+        retired: Facts that are not used any more.
+        thinned: Facts whose old history went.
+        expired: How many records went, by kind.
+    """
 
     retired: tuple[str, ...]
     thinned: tuple[str, ...]
+    expired: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -342,5 +351,6 @@ Answer: TypeAlias = (
     "| Session | Sessions | Turn | Turns | Summaries | Withdrawn | Drawn"
     "| Context | Receipts | Uses | Lost | Configuration"
     "| ArchivePlan | ArchiveRun | Evidence | FromArchive | Imported | Rows"
+    "| RetentionReport"
 )
 """What a command answers, once."""

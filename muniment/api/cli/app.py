@@ -228,6 +228,12 @@ _add(
     "retain --category chat --older-than 90d --plan",
     "retain --rules retention.toml --yes --every 1h",
 )
+_add(
+    _FORGET,
+    "retention-report",
+    retention.retention_report,
+    "retention-report --rules retention.toml --start 2026-01-01T00:00:00Z",
+)
 
 _PROVE: Final = "Prove"
 _add(

@@ -121,6 +121,8 @@ LINES: Mapping[str, tuple[Line, ...]] = {
     "plan_retention": (_scope("retain", "--plan"),),
     "plan_retention of all": (_line("retain", "--plan"),),
     "retain": (_scope("retain", *YES),),
+    "report_retention": (_scope("retention-report"),),
+    "report_retention of all": (_line("retention-report"),),
     "propose_share": (_fact("propose-share", then=("--to", "org")),),
     "list_shared": (_scope("shared"),),
     "list_proposals": (_scope("proposals"),),

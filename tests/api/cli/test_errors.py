@@ -103,6 +103,11 @@ def test_a_command_that_needs_another_shows_its_help_and_no_error(
     ("arguments", "says"),
     [
         (["retain", "--thin-older-than", "30d"], "365 days or more, not '30 days'"),
+        (
+            ["retain", "--records", "receipt", "--older-than", "30d"],
+            "184 days or more for receipt, which the law wants kept, not '30 days'",
+        ),
+        (["retain", "--records", "fact", "--older-than", "30d"], "receipt, look, emerg"),
         (["retain", "--thin-older-than", "12h"], "365 days or more, not '0.5 days'"),
         (
             ["keys", "issue", "a", "--ends-at", "2020-01-01T08:00:00+08:00"],
