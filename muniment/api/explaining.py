@@ -42,7 +42,8 @@ Stage = Literal[
 Where it was lost, from first to last; ``not used``: the agent had it.
 
 ``changed``: it said something else by then; ``held``: it waits to be forgotten, and a legal
-hold keeps it; ``hidden``: so is its memory; ``quarantined``: nobody has vouched for it.
+hold or a freeze keeps it; ``hidden``: so is its memory; ``quarantined``: nobody has vouched
+for it.
 """
 
 _LOST_BY: Final[Mapping[str, Stage]] = {
