@@ -27,12 +27,13 @@ from muniment.domain.events import (
     FactRedacted,
     FactRevised,
     RetireCause,
+    Status,
     SubjectErased,
 )
 from muniment.domain.fact import FactState
 from muniment.domain.scope import Scope, ScopeKind
 from muniment.domain.time import Instant
-from muniment.errors import FactNotCurrentError, UnknownFactError
+from muniment.errors import FactNotCurrentError, InvalidValueError, UnknownFactError
 from muniment.instants import moment
 from muniment.ledger.codec import topic_of
 from muniment.ledger.ids import new_fact_ids
@@ -180,6 +181,7 @@ class Transactor:
             events = decide(command, fact_id, fact, recorded_at=recorded_at)
             if events:
                 _check_it_speaks(survivor, stays, recorded_at)
+                _check_it_is_relied_on(survivor, stays, fact, recorded_at)
             transaction.add(fact_id, events)
 
         return self.ledger.transact(
@@ -263,6 +265,19 @@ def _check_it_speaks(survivor: str, fact: FactState, now: Instant) -> None:
     expires_at = fact.said(belief.version).traits.expires_at
     if expires_at is not None and expires_at <= now:
         raise FactNotCurrentError(survivor, "it has expired")
+
+
+def _check_it_is_relied_on(
+    survivor: str, stays: FactState, goes: FactState, now: Instant
+) -> None:
+    """Refuse to merge what is relied on into what is not: no answer would have either."""
+    statuses = {goes.said(each.version).traits.status for each in goes.beliefs}
+    belief = stays.at(now)
+    assert belief is not None, "it speaks"
+    status = stays.said(belief.version).traits.status
+    if Status.ACTIVE in statuses and status is not Status.ACTIVE:
+        expected = f"active, as the fact that goes, not {status.value}: correct it first"
+        raise InvalidValueError("into", survivor, expected)
 
 
 def _corroborated(

@@ -275,6 +275,7 @@ class WritingStore(IndexedStore):
         Raises:
             UnknownFactError: If one of them was never recorded, or is another subject's.
             FactNotCurrentError: If the one that is to stay is not believed now, or expired.
+            InvalidValueError: If the one that goes is active and the other is not.
         """
         if inputs.name("into", into) == inputs.name("fact_id", fact_id):
             raise InvalidValueError("into", into, "another fact")

@@ -173,7 +173,7 @@ class ReleaseHold:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeferRedaction:
-    """Redact a fact once no hold binds it."""
+    """Redact a fact once no hold binds it, and, if it is a copy, no freeze."""
 
     fact_id: str
 

@@ -266,7 +266,11 @@ class HoldReleased:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RedactionDeferred:
-    """A fact is to be redacted once no hold binds it; until then it is not used."""
+    """
+    A fact is to be redacted once no hold binds it; until then it is not used.
+
+    A copy of what was made unreadable waits for the thaw of its memory, too.
+    """
 
     fact_id: str
 

@@ -276,6 +276,25 @@ def test_no_fact_is_merged_into_one_that_says_nothing_now(
         assert said(store, user_id="ann") == ["likes tea"]
 
 
+def test_what_is_relied_on_is_not_merged_into_what_is_not(backend: Backend) -> None:
+    with backend.open(embedder="none", upkeep=False) as store:
+        vouched = store.remember("喜欢茶", user_id="ann")
+        heard = store.remember("爱喝茶", user_id="ann", status="unverified")
+        rumour = store.remember("茶", user_id="ann", status="unverified")
+
+        with pytest.raises(InvalidValueError, match="active, as the fact that goes"):
+            store.merge(vouched.fact_id, into=heard.fact_id)
+        found = [each.fact_id for each in store.search("茶", user_id="ann")]
+        store.merge(rumour.fact_id, into=heard.fact_id)
+        store.correct(heard.fact_id, status="active")
+        store.merge(vouched.fact_id, into=heard.fact_id)
+
+        assert found == [vouched.fact_id]
+        assert [each.fact_id for each in store.search("茶", user_id="ann")] == [
+            heard.fact_id
+        ]
+
+
 def test_facts_of_two_subjects_are_not_merged(backend: Backend) -> None:
     with backend.open() as store:
         one = store.remember("likes tea", user_id="ann")
