@@ -265,9 +265,12 @@ def test_no_fact_is_merged_into_one_that_says_nothing_now(
         over = store.remember("drinks tea", user_id="ann", expires_at=expires_at)
         gone = store.remember("has tea", user_id="ann")
         store.forget(gone.fact_id)
+        waits = store.remember("is to go", user_id="ann")
+        store.place_hold(user_id="ann", matter="case 9", fact_id=waits.fact_id)
+        assert store.forget(waits.fact_id, mode="redact").deferred
         clock.now += DAY
 
-        for other in (over, gone):
+        for other in (over, gone, waits):
             with pytest.raises(FactNotCurrentError):
                 store.merge(one.fact_id, into=other.fact_id)
         with pytest.raises(InvalidValueError, match="another fact"):
