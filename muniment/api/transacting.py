@@ -180,7 +180,7 @@ class Transactor:
             recorded_at = transaction.recorded_at
             events = decide(command, fact_id, fact, recorded_at=recorded_at)
             if events:
-                if transaction.state.restricts(survivor):
+                if survivor in transaction.state.deferred:
                     raise FactNotCurrentError(survivor, "it is to be forgotten")
                 _check_it_speaks(survivor, stays, recorded_at)
                 _check_it_is_relied_on(survivor, stays, fact, recorded_at)
