@@ -18,10 +18,10 @@ UNCOUNTED := property crash concurrency real test_benchmarks.py \
 	http/test_http_matrix.py
 
 # Tests make thousands of small stores and databases, for which a disk takes half as long
-# again. They use some two gigabytes, of programs as well; where memory has no room for
-# that, the disk will do.
+# again. They use some 400 MB at a time; where memory has not much more room than that, the
+# disk will do.
 MEMORY := /dev/shm
-ROOM_BYTES := 6_000_000_000
+ROOM_BYTES := 2_000_000_000
 
 test: export HYPOTHESIS_PROFILE ?= ci
 test: export TMPDIR ?= $(shell $(PYTHON) -c 'import os; at = os.statvfs("$(MEMORY)"); \
