@@ -284,13 +284,19 @@ def withdraw(
     at.answer(Withdrawn(session_id=session_id, version=version))
 
 
-def _objects(file: Path) -> "Iterator[Any]":
+def _objects(file: Path) -> "Iterator[dict[str, Any]]":
     """Yield what stands on each line that is not blank."""
-    raw = file.read_bytes()
-    try:
-        lines = raw.decode("utf-8-sig").splitlines()
-    except UnicodeDecodeError as error:
-        raise InvalidValueError("FILE", str(file), "JSON Lines in UTF-8") from error
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            yield parsed(f"line {number}", line)
+    from muniment.api import lines  # noqa: PLC0415 - slow, and not for --help
+
+    with file.open("rb") as stream:
+        for number, raw in enumerate(stream, 1):
+            line = lines.bare(number, raw)
+            if not line:
+                continue
+            try:
+                yield lines.parsed(line)
+            except lines.BadLineError as error:
+                text = line.decode(errors="replace")
+                wrong = InvalidValueError(f"line {number}", text, "a JSON object in UTF-8")
+                wrong.add_note(f"it {error}")
+                raise wrong from error

@@ -64,7 +64,8 @@ def test_a_conversation_is_kept_found_summarised_and_ended(cli: CommandLine) -> 
         *("turns", "add", session, "我下周去杭州 12 天", "--uttered-at", LONG_AGO),
         *("--entity", "杭州", "--actor", "bot-1", "--idempotency-key", "t-1"),
     )
-    said = [f'{{"role": "assistant", "content": "noted {each}"}}' for each in range(3)]
+    # JSON allows the line break of Unicode in text: it ends no line of JSON Lines.
+    said = [f'{{"role": "assistant", "content": "noted\u2028{each}"}}' for each in range(3)]
     Path("said.jsonl").write_text("\n\n".join(said), encoding="utf-8")
     added = cli.ask("turns", "load", session, "said.jsonl")["turns"]
     drawn = cli.ask("remember", "去杭州", *USER, "--turn", turn["turn_id"])
@@ -76,7 +77,7 @@ def test_a_conversation_is_kept_found_summarised_and_ended(cli: CommandLine) -> 
 
     assert (turn["utc_offset"], turn["entities"]) == ("+08:00", ["杭州"])
     assert [each["number"] for each in added] == [2, 3, 4]
-    assert [each["content"] for each in listed] == ["noted 1", "noted 2"]
+    assert [each["content"] for each in listed] == ["noted\u20281", "noted\u20282"]
     assert [each["turn_id"] for each in early] == [turn["turn_id"]]
     assert [each["turn_id"] for each in before["turns"]] == [turn["turn_id"]]
     assert cli.ask("turns", "get", turn["turn_id"]) == turn
@@ -98,13 +99,19 @@ def test_one_bad_line_of_a_conversation_means_that_nothing_is_kept(
 ) -> None:
     session = cli.ask("sessions", "start", *USER)["session_id"]
     good = '{"role": "user", "content": "喝茶"}'
-    bad = {"not JSON": "{", "no turn": '["x"]', "no role": '{"role": "a", "content": "b"}'}
+    bad = {
+        b"{": "line 3 must be a JSON object in UTF-8, not '{'",
+        b'["x"]': "it is not a JSON object",
+        b'{"role": "a", "content": "b"}': "it is in turn 2 of 2",
+        b'{"role": "user", "content": "b", "content": "c"}': "it names a field twice",
+        b"\xff\xfe": "it is not UTF-8 at byte 0",
+    }
 
-    for name, line in bad.items():
-        Path("said.jsonl").write_text(f"{good}\n{line}\n", encoding="utf-8")
-        assert cli.fails("turns", "load", session, "said.jsonl")[0] == 2, name
-    Path("said.jsonl").write_bytes(b"\xff\xfe")
-    assert cli.fails("turns", "load", session, "said.jsonl")[0] == 2
+    for line, says in bad.items():
+        Path("said.jsonl").write_bytes(b"%b\n\n%b\n" % (good.encode(), line))
+        outcome = cli.on_store("turns", "load", session, "said.jsonl")
+        assert (outcome.code, outcome.out) == (2, "")
+        assert says in outcome.err
 
     assert cli.ask("turns", "list", session)["turns"] == []
 
