@@ -76,7 +76,7 @@ def test_every_command_does_for_everybody_what_the_table_says(
     """
     C20 at the third edge.
 
-    Every command by every identity, at one of the places in turn, so that every command
+    Every command by every identity but those `LIKE_OTHER`, at one of the places in turn, so that every command
     is at every place by some, and every identity is by most; the facade has all of them.
     """
     monkeypatch.setenv("MUNIMENT_EMBEDDER", "none")
