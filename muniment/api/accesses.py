@@ -1,10 +1,11 @@
 """What is said of accesses and of API keys, and how it is written and read."""
 
 import hashlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -34,6 +35,10 @@ from muniment.ledger.ledger import Committed, Ledger
 from muniment.ledger.records import ACCESS, GLASS, Origin, RecordedEvent, StampedEvent
 from muniment.ledger.streams import each_stream
 from muniment.ledger.transaction import Request, Transaction
+
+
+ACCESS_ID: Final = re.compile(r"[0-9a-f]{16}")
+"""How `AccessEntry.access_id` is spelled."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

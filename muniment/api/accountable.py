@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Unpack
 
-from muniment.api import inputs
+from muniment.api import cursors, inputs
 from muniment.api.access import ActingStore
-from muniment.api.accesses import AccessLog, AccessRecords, EmergencyPage
+from muniment.api.accesses import ACCESS_ID, AccessLog, AccessRecords, EmergencyPage
 from muniment.api.answers import Receipt
 from muniment.api.archival import ArchivalStore
 from muniment.api.credentials import (
@@ -79,11 +79,14 @@ class AccountableStore(ArchivalStore):
             scope: At whose memory.
             limit: 1 to 1,000.
             cursor: `AccessLog.next_cursor` of the part before.
+
+        Raises:
+            InvalidCursorError: If *cursor* is none.
         """
         named = user_id is not None or scope is not None
         whose = inputs.scope_of(user_id, scope) if named else None
         inputs.count("limit", limit, least=1, most=LOG_MAX)
-        before = inputs.name_or_none("cursor", cursor, most=_ID_LENGTH)
+        before = cursors.named(cursor, ACCESS_ID.fullmatch)
         return AccessRecords(self._ledger).page(whose, before=before, limit=limit)
 
     @verb
@@ -96,9 +99,12 @@ class AccountableStore(ArchivalStore):
         Args:
             limit: 1 to 1,000.
             cursor: `EmergencyPage.next_cursor` of the part before.
+
+        Raises:
+            InvalidCursorError: If *cursor* is none.
         """
         inputs.count("limit", limit, least=1, most=LOG_MAX)
-        after = inputs.name_or_none("cursor", cursor, most=_ID_LENGTH)
+        after = cursors.named(cursor, ACCESS_ID.fullmatch)
         return AccessRecords(self._ledger).emergencies(after=after, limit=limit)
 
     @write_verb
@@ -182,9 +188,6 @@ class AccountableStore(ArchivalStore):
     def list_api_keys(self) -> tuple[ApiKey, ...]:
         """Return every API key there ever was, the last made first; without what opens."""
         return Credentials(self._ledger).all()
-
-
-_ID_LENGTH = 16
 
 
 def _once(by: By) -> By:

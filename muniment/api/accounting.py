@@ -146,6 +146,9 @@ class ReceivingStore(UnsayingStore):
         Args:
             fact_id: The fact.
             as_of: Only up to then; up to now if left out.
+
+        Raises:
+            UnknownFactError: If it was never recorded, or its subject was erased.
         """
         inputs.name("fact_id", fact_id)
         self._receipts.flush()
@@ -153,6 +156,8 @@ class ReceivingStore(UnsayingStore):
             until, _ = FOREVER, self._lookup.now()
         else:
             until = self._lookup.at(to_instant(as_of), None).asked_at
+        # That a fact was never given to anybody is no answer about one there never was.
+        self._ledger.fact(fact_id)
         found = self._conversation.uses([fact_id], until)
         return tuple(moment(each) for each in found.get(fact_id, ()))
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Unpack
 
-from muniment.api import inputs
+from muniment.api import cursors, inputs
 from muniment.api.answers import Fact
 from muniment.api.contesting import REVISIONS, ContestableStore
 from muniment.api.fields import By
@@ -28,6 +28,7 @@ from muniment.errors import (
     VersionConflictError,
 )
 from muniment.instants import Time, moment, to_instant, to_text
+from muniment.ledger.ids import may_be_fact_id
 
 
 class SharingStore(ContestableStore):
@@ -133,10 +134,13 @@ class SharingStore(ContestableStore):
             scope: Whose memory; or *user_id*.
             limit: 1 to 1,000.
             cursor: `ProposalPage.next_cursor` of the part before.
+
+        Raises:
+            InvalidCursorError: If *cursor* is none.
         """
         whose = inputs.scope_of(user_id, scope)
         inputs.count("limit", limit, least=1, most=_LISTED_MAX)
-        before = inputs.name_or_none("cursor", cursor, most=_ID_LENGTH)
+        before = cursors.named(cursor, may_be_fact_id)
         found = Proposals(self._ledger).about(whose, before=before, limit=limit)
         return replace(found, items=tuple(map(self._with_content, found)))
 
@@ -225,7 +229,6 @@ class SharingStore(ContestableStore):
 
 
 _LISTED_MAX = 1_000
-_ID_LENGTH = 26
 
 _NAMING = ("fact_id", "expected_version")
 """What a contested change asks for that says nothing of what the fact is to say."""

@@ -24,7 +24,7 @@ from muniment.domain.session import (
 )
 from muniment.domain.subject import SubjectState
 from muniment.domain.time import Instant
-from muniment.errors import InvalidValueError, UnknownTurnError
+from muniment.errors import InvalidInput, InvalidValueError, UnknownTurnError
 from muniment.instants import offset_of, to_instant
 from muniment.ledger.ids import new_fact_ids
 from muniment.ledger.ledger import Committed, Ledger
@@ -237,7 +237,15 @@ def turns_added(turns: Sequence[object], *, limit: int) -> tuple[TurnAdded, ...]
     Raises:
         InvalidInput: If a field is not as documented, or not one of them.
     """
-    return tuple(_turn_added(each, limit=limit) for each in turns)
+    added = []
+    for number, each in enumerate(turns, 1):
+        try:
+            added.append(_turn_added(each, limit=limit))
+        except InvalidInput as error:
+            if len(turns) > 1:
+                error.add_note(f"it is in turn {number:,} of {len(turns):,}")
+            raise
+    return tuple(added)
 
 
 def _turn_added(turn: object, *, limit: int) -> TurnAdded:

@@ -57,7 +57,8 @@ def _muniment(
 
     The store is --store, or MUNIMENT_STORE, or ./memory. Only init and demo make one.
     At a terminal answers are tables; in a pipe, or with --json, they are JSON.
-    Exit codes: 0 fine, 1 our bug, 2 bad input, 3 not found, 4 conflict, 5 forbidden.
+    Exit codes: 0 fine, 1 our bug or a damaged store, 2 bad input, 3 not found,
+    4 conflict or not now, 5 forbidden.
     """
 
 

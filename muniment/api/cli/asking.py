@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
+from muniment.api.cli.options import given
 from muniment.api.cli.place import Place
 from muniment.domain.access import Principal, Role
 from muniment.domain.acts import VERBS
@@ -189,7 +190,7 @@ class Doer:
     @property
     def by(self) -> "Deed":
         """The fields given, by the names of the store."""
-        by: Deed = _given(actor=self.actor, reason=self.reason, trigger=self.trigger)
+        by: Deed = given(actor=self.actor, reason=self.reason, trigger=self.trigger)
         return by
 
     @contextmanager
@@ -237,7 +238,7 @@ class KeyedDoer:
     @property
     def by(self) -> "KeyedDeed":
         """The fields given, by the names of the store."""
-        by: KeyedDeed = _given(**self.doer.by, idempotency_key=self.idempotency_key)
+        by: KeyedDeed = given(**self.doer.by, idempotency_key=self.idempotency_key)
         return by
 
     @property
@@ -276,7 +277,7 @@ class Author:
     @property
     def by(self) -> "By":
         """The fields given, by the names of the store."""
-        by: By = _given(
+        by: By = given(
             **self.doer.by,
             session_id=self.session,
             source_turns=tuple(self.turn or ()) or None,
@@ -293,10 +294,6 @@ class Author:
     def asking(self) -> "Callable[[MemoryStore], MemoryStore]":
         """See `Doer.asking`."""
         return self.doer.asking
-
-
-def _given(**named: object) -> Any:  # noqa: ANN401 - a mapping of the caller's kind
-    return {name: value for name, value in named.items() if value is not None}
 
 
 def _as_told(

@@ -9,7 +9,7 @@ import typer
 from muniment.api.cli.answers import Drawn, Sessions, Summaries, Turns, Withdrawn
 from muniment.api.cli.asking import Doer, KeyedDoer, Looker
 from muniment.api.cli.looking import FactId
-from muniment.api.cli.options import Whose, parsed
+from muniment.api.cli.options import AsOf, JsonLines, Newest, Whose, given, parsed
 from muniment.api.cli.place import Place
 from muniment.domain.session import Role
 from muniment.errors import InvalidValueError
@@ -26,16 +26,6 @@ TurnId = Annotated[
 ]
 
 Metadata = Annotated[str | None, typer.Option(metavar="JSON", help="Your own JSON object.")]
-
-AsOf = Annotated[
-    str | None,
-    typer.Option(metavar="TIME", help="What was known then; now if left out."),
-]
-
-Newest = Annotated[
-    int | None,
-    typer.Option(metavar="N", help="Only so many, the newest; all if left out."),
-]
 
 
 def start(
@@ -102,14 +92,13 @@ class Spoken:
     @property
     def fields(self) -> Any:  # noqa: ANN401 - fields of a TypedDict
         """The fields given, by the names of the store."""
-        named = {
-            "uttered_at": self.uttered_at,
-            "agent": self.agent,
-            "tool": self.tool,
-            "entities": tuple(self.entity or ()) or None,
-            "metadata": parsed("--metadata", self.metadata),
-        }
-        return {name: value for name, value in named.items() if value is not None}
+        return given(
+            uttered_at=self.uttered_at,
+            agent=self.agent,
+            tool=self.tool,
+            entities=tuple(self.entity or ()) or None,
+            metadata=parsed("--metadata", self.metadata),
+        )
 
 
 def add(
@@ -132,16 +121,7 @@ def add(
 
 def load(
     session_id: SessionId,
-    file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE",
-            exists=True,
-            dir_okay=False,
-            readable=True,
-            help="JSON Lines, in UTF-8.",
-        ),
-    ],
+    file: JsonLines,
     doer: KeyedDoer,
     at: Place,
 ) -> None:
@@ -284,13 +264,19 @@ def withdraw(
     at.answer(Withdrawn(session_id=session_id, version=version))
 
 
-def _objects(file: Path) -> "Iterator[Any]":
+def _objects(file: Path) -> "Iterator[dict[str, Any]]":
     """Yield what stands on each line that is not blank."""
-    raw = file.read_bytes()
-    try:
-        lines = raw.decode("utf-8-sig").splitlines()
-    except UnicodeDecodeError as error:
-        raise InvalidValueError("FILE", str(file), "JSON Lines in UTF-8") from error
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            yield parsed(f"line {number}", line)
+    from muniment.api import lines  # noqa: PLC0415 - slow, and not for --help
+
+    with file.open("rb") as stream:
+        for number, raw in enumerate(stream, 1):
+            line = lines.bare(number, raw)
+            if not line:
+                continue
+            try:
+                yield lines.parsed(line)
+            except lines.BadLineError as error:
+                text = line.decode(errors="replace")
+                wrong = InvalidValueError(f"line {number}", text, "a JSON object in UTF-8")
+                wrong.add_note(f"it {error}")
+                raise wrong from error

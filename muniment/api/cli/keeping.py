@@ -1,6 +1,5 @@
 """Commands that keep a store: make it, fill it, fold it anew."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -9,6 +8,7 @@ import muniment
 from muniment.api.cli import terminal
 from muniment.api.cli.answers import FromArchive, Made, Rebuilt, Rotated
 from muniment.api.cli.asking import Author, Looker
+from muniment.api.cli.options import JsonLines
 from muniment.api.cli.place import Place
 from muniment.errors import StoreNotFoundError
 
@@ -35,16 +35,7 @@ def init(at: Place) -> None:
 
 
 def load(
-    file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE",
-            exists=True,
-            dir_okay=False,
-            readable=True,
-            help="JSON Lines, in UTF-8.",
-        ),
-    ],
+    file: JsonLines,
     author: Author,
     at: Place,
     *,

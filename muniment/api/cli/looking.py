@@ -6,7 +6,7 @@ import typer
 
 from muniment.api.cli.answers import Blamed, Modified
 from muniment.api.cli.asking import Looker
-from muniment.api.cli.options import Cursor, Limit, Whose
+from muniment.api.cli.options import AsOf, Cursor, Limit, Whose
 from muniment.api.cli.place import Place
 
 
@@ -65,10 +65,7 @@ def get(
     fact_id: FactId,
     looker: Looker,
     at: Place,
-    as_of: Annotated[
-        str | None,
-        typer.Option(metavar="TIME", help="What was known then; now if left out."),
-    ] = None,
+    as_of: AsOf = None,
     valid_at: ValidAt = None,
 ) -> None:
     """Show what is believed of one fact, now or at a moment before."""
@@ -158,10 +155,7 @@ def blame(
     whose: Whose,
     looker: Looker,
     at: Place,
-    as_of: Annotated[
-        str | None,
-        typer.Option(metavar="TIME", help="What was known then; now if left out."),
-    ] = None,
+    as_of: AsOf = None,
     valid_at: ValidAt = None,
 ) -> None:
     """Show for each belief who said it, when, in which transaction and why."""

@@ -6,6 +6,7 @@ import inspect
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -18,6 +19,25 @@ Limit = Annotated[int, typer.Option(help="At most so many, 1 to 1,000.")]
 Cursor = Annotated[
     str | None,
     typer.Option(metavar="TEXT", help="Where the part before ended; see next_cursor."),
+]
+
+AsOf = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="What was known then; now if left out."),
+]
+Newest = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="Only so many, the newest; all if left out."),
+]
+JsonLines = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FILE",
+        exists=True,
+        dir_okay=False,
+        readable=True,
+        help="JSON Lines, in UTF-8.",
+    ),
 ]
 
 
@@ -61,6 +81,32 @@ class Whose:
         return Scope.org() if self.team is None else Scope.team(self.team)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memories:
+    """Which memories are asked at once: one of three, and others beside it or alone."""
+
+    whose: Whose
+    scopes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--scope",
+            metavar="SCOPE",
+            help="Also this memory, such as team:eng. May be repeated.",
+            rich_help_panel="Whose",
+        ),
+    ] = None
+
+    @property
+    def scope(self) -> Scope | None:
+        """The one of three, as of `Whose`; none where only others are named."""
+        return None if self.scopes and self.whose.named == 0 else self.whose.scope
+
+
+def given(**named: object) -> Any:  # noqa: ANN401 - a mapping of the caller's kind
+    """Return what was said, by name, without what was not."""
+    return {name: value for name, value in named.items() if value is not None}
+
+
 def parsed(named: str, text: str | None) -> Any:  # noqa: ANN401 - the store looks at it
     """
     Return the JSON that *text* is; ``None`` for none.
@@ -87,9 +133,9 @@ def grouped(function: Callable[..., None]) -> Callable[..., None]:
     groups = {each.name: each.annotation for each in own if _is_group(each.annotation)}
 
     @functools.wraps(function)
-    def called(**given: Any) -> None:  # noqa: ANN401 - as Typer parsed it
-        filled = {name: _filled(group, given) for name, group in groups.items()}
-        function(**given, **filled)
+    def called(**said: Any) -> None:  # noqa: ANN401 - as Typer parsed it
+        filled = {name: _filled(group, said) for name, group in groups.items()}
+        function(**said, **filled)
 
     spread = [
         each.replace(kind=inspect.Parameter.KEYWORD_ONLY)
@@ -106,13 +152,13 @@ def _is_group(annotation: object) -> bool:
     return dataclasses.is_dataclass(annotation)
 
 
-def _filled(group: Any, given: dict[str, Any]) -> Any:  # noqa: ANN401 - any dataclass
-    """Return a *group*, its fields taken out of what was *given*."""
+def _filled(group: Any, said: dict[str, Any]) -> Any:  # noqa: ANN401 - any dataclass
+    """Return a *group*, its fields taken out of what was *said*."""
     return group(
         **{
-            each.name: _filled(each.type, given)
+            each.name: _filled(each.type, said)
             if _is_group(each.type)
-            else given.pop(each.name)
+            else said.pop(each.name)
             for each in dataclasses.fields(group)
         }
     )

@@ -8,9 +8,8 @@ import typer
 
 from muniment.api.cli.answers import Configuration, Lost, Receipts, Uses
 from muniment.api.cli.asking import Doer, Looker
-from muniment.api.cli.conversing import AsOf, Newest
 from muniment.api.cli.looking import FactId
-from muniment.api.cli.options import Whose, parsed
+from muniment.api.cli.options import AsOf, Memories, Newest, Whose, parsed
 from muniment.api.cli.place import Place
 
 
@@ -25,14 +24,6 @@ class Language(StrEnum):
 class Wishes:
     """What a context is to be: see `muniment.api.contexts.Wishes`."""
 
-    scope: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="SCOPE",
-            help="Also this memory, such as team:eng. May be repeated.",
-            rich_help_panel="Whose",
-        ),
-    ] = None
     budget_tokens: Annotated[
         int, typer.Option(metavar="N", help="Most tokens that it may have.")
     ] = 2_000
@@ -68,7 +59,7 @@ class Wishes:
 
 def context(
     query: Annotated[str, typer.Argument(metavar="QUERY", help="What is to be answered.")],
-    whose: Whose,
+    memories: Memories,
     wishes: Wishes,
     looker: Looker,
     at: Place,
@@ -89,14 +80,13 @@ def context(
     tokens; what found no room is named. With --no-receipt nothing is recorded of it: you
     only want to see.
     """
-    only_scopes = whose.named == 0 and wishes.scope
-    scope = None if only_scopes else whose.scope
+    scope = memories.scope
     # A command ends at once: it is not the one to keep the index.
     with looker.asked(at, upkeep=False) as store:
         found = store.build_context(
             query,
             scope=scope,
-            scopes=wishes.scope,
+            scopes=memories.scopes,
             as_of=as_of,
             receipt=receipt,
             **wishes.fields,
@@ -175,9 +165,9 @@ def record(
 
     It belongs to the ledger and outlasts every subject: nothing personal.
     """
-    given = value if text else parsed("VALUE", value)
+    set_to = value if text else parsed("VALUE", value)
     with doer.asked(at) as store:
-        receipt = store.record_config(name, given, **doer.by)
+        receipt = store.record_config(name, set_to, **doer.by)
     at.answer(receipt)
 
 

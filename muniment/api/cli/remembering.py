@@ -8,7 +8,7 @@ import typer
 from muniment.api.cli import terminal
 from muniment.api.cli.asking import Author
 from muniment.api.cli.looking import FactId
-from muniment.api.cli.options import Whose, parsed
+from muniment.api.cli.options import Whose, given, parsed
 from muniment.api.cli.place import Place
 
 
@@ -93,23 +93,22 @@ class Said:
     ] = None
 
     @property
-    def fields(self) -> dict[str, Any]:
+    def fields(self) -> Any:  # noqa: ANN401 - fields of a TypedDict
         """The fields given, by the names of the store."""
-        named = {
-            "category": self.category,
-            "attribute": self.attribute,
-            "valid_from": self.valid_from,
-            "valid_to": self.valid_to,
-            "source": self.source,
-            "status": self.status,
-            "confidence": self.confidence,
-            "importance": self.importance,
-            "core": self.core,
-            "entities": tuple(self.entity or ()) or None,
-            "metadata": parsed("--metadata", self.metadata),
-            "expires_at": self.expires_at,
-        }
-        return {name: value for name, value in named.items() if value is not None}
+        return given(
+            category=self.category,
+            attribute=self.attribute,
+            valid_from=self.valid_from,
+            valid_to=self.valid_to,
+            source=self.source,
+            status=self.status,
+            confidence=self.confidence,
+            importance=self.importance,
+            core=self.core,
+            entities=tuple(self.entity or ()) or None,
+            metadata=parsed("--metadata", self.metadata),
+            expires_at=self.expires_at,
+        )
 
 
 ExpectedVersion = Annotated[

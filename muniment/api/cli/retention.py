@@ -10,7 +10,7 @@ from muniment.api.cli import terminal
 from muniment.api.cli.answers import Due, Retained
 from muniment.api.cli.asking import Author, Looker
 from muniment.api.cli.erasing import Yes
-from muniment.api.cli.options import Whose
+from muniment.api.cli.options import Whose, given
 from muniment.api.cli.place import Place
 from muniment.api.cli.schedules import Every, pause_of, repeated
 from muniment.domain.policy import THINNED
@@ -100,20 +100,19 @@ class Rule:
         """
         from muniment.api import rules  # noqa: PLC0415 - slow, and not for --help
 
-        fields = {
-            "category": self.category,
-            "older_than": self.older_than,
-            "unused_for": self.unused_for,
-            "importance_below": self.importance_below,
-            "thin_older_than": self.thin_older_than,
-            "records": self.records,
-        }
-        given = {name: value for name, value in fields.items() if value is not None}
-        if given and self.rules is not None:
+        fields = given(
+            category=self.category,
+            older_than=self.older_than,
+            unused_for=self.unused_for,
+            importance_below=self.importance_below,
+            thin_older_than=self.thin_older_than,
+            records=self.records,
+        )
+        if fields and self.rules is not None:
             raise typer.TyperException("say the rules in the file, or one as options")
         if self.rules is not None:
             return rules.rules_in(self.rules)
-        return (rules.rule(given),) if given else ()
+        return (rules.rule(fields),) if fields else ()
 
 
 def retain(

@@ -8,22 +8,14 @@ import typer
 from muniment.api.cli import exits, terminal
 from muniment.api.cli.answers import Indexed, Reconciled
 from muniment.api.cli.asking import Looker
-from muniment.api.cli.options import Whose
+from muniment.api.cli.options import AsOf, Memories, given
 from muniment.api.cli.place import Place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Narrowing:
-    """What a search is narrowed by, and widened with: see `muniment.api.searching`."""
+    """What a search is narrowed by, and whom it serves: see `muniment.api.searching`."""
 
-    scope: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="SCOPE",
-            help="Also this memory, such as team:eng. May be repeated.",
-            rich_help_panel="Whose",
-        ),
-    ] = None
     category: Annotated[
         list[str] | None,
         typer.Option(
@@ -125,38 +117,35 @@ class Narrowing:
     ] = None
 
     @property
-    def given(self) -> Any:  # noqa: ANN401 - fields of a TypedDict
+    def fields(self) -> Any:  # noqa: ANN401 - fields of a TypedDict
         """The fields given, by the names of the store."""
-        named = {
-            "category": self.category,
-            "attribute": self.attribute,
-            "source": self.source,
-            "status": self.status,
-            "since": self.since,
-            "until": self.until,
-            "recent_turns": self.recent_turn,
-            "past": self.past or None,
-            "min_position": self.min_position,
-            "receipt": self.receipt,
-            "agent": self.agent,
-            "session_id": self.session,
-        }
-        return {name: value for name, value in named.items() if value is not None}
+        return given(
+            category=self.category,
+            attribute=self.attribute,
+            source=self.source,
+            status=self.status,
+            since=self.since,
+            until=self.until,
+            recent_turns=self.recent_turn,
+            past=self.past or None,
+            min_confidence=self.min_confidence,
+            min_position=self.min_position,
+            receipt=self.receipt,
+            agent=self.agent,
+            session_id=self.session,
+        )
 
 
 def search(
     query: Annotated[
         str, typer.Argument(metavar="QUERY", help="Words, a question, or a fact's id.")
     ],
-    whose: Whose,
+    memories: Memories,
     narrowing: Narrowing,
     looker: Looker,
     at: Place,
     *,
-    as_of: Annotated[
-        str | None,
-        typer.Option(metavar="TIME", help="What was known then; now if left out."),
-    ] = None,
+    as_of: AsOf = None,
     valid_at: Annotated[
         str | None,
         typer.Option(metavar="TIME", help="About this time; may lie ahead."),
@@ -175,19 +164,18 @@ def search(
     What could not be served is said on standard error, and in the answer as unserved:
     without an embedder, for example, facts are found by their words alone.
     """
-    only_scopes = whose.named == 0 and narrowing.scope
+    scope = memories.scope
     # A command ends at once: it is not the one to keep the index.
     with looker.asked(at, upkeep=False) as store:
         hits = store.search(
             query,
-            scope=None if only_scopes else whose.scope,
-            scopes=narrowing.scope,
+            scope=scope,
+            scopes=memories.scopes,
             limit=limit,
             as_of=as_of,
             valid_at=valid_at,
-            min_confidence=narrowing.min_confidence,
             explain=explain,
-            **narrowing.given,
+            **narrowing.fields,
         )
     at.answer(hits)
     for leg, why in hits.unserved.items():

@@ -79,6 +79,7 @@ def approve(proposal_id: ProposalId, author: Author, at: Place) -> None:
     What else waited, such as an erasure, is done by who proposed it: they repeat their
     command with --approval.
     """
+    _say_who(author)
     with author.asked(at) as store:
         found = store.approve(proposal_id, **author.by)
     at.answer(found)
@@ -86,9 +87,15 @@ def approve(proposal_id: ProposalId, author: Author, at: Place) -> None:
 
 def reject(proposal_id: ProposalId, author: Author, at: Place) -> None:
     """Refuse a proposal of somebody else: it is over; --reason is kept with it."""
+    _say_who(author)
     with author.asked(at) as store:
         found = store.reject(proposal_id, **author.by)
     at.answer(found)
+
+
+def _say_who(author: Author) -> None:
+    if author.doer.actor is None and not author.doer.asker.is_somebody:
+        raise typer.TyperException("say who answers it with --as ID, or with --actor NAME")
 
 
 def shared(

@@ -64,7 +64,7 @@ def _wanted(proposal: Proposal) -> Text:
 
 def _why(proposal: Proposal) -> Text:
     lines = [
-        f"{instant(proposal.proposed_at)} by {proposal.proposed_by or '(unreadable)'}",
+        f"{instant(proposal.proposed_at)} by {proposal.proposed_by or 'nobody named'}",
         *([f"because {proposal.reason}"] if proposal.reason else []),
         *(f"agrees: {each}" for each in proposal.approved_by),
         *([f"refused: {proposal.note}"] if proposal.note else []),
@@ -76,6 +76,7 @@ def _shared(found: Shared) -> RenderableType:
     table = columns("fact", "says", "answers for it", "to be looked at")
     for each in found.shared:
         due = "" if each.review_at is None else instant(each.review_at)
+        due += "\noverdue" if each.overdue else ""
         table.add_row(
             each.fact.fact_id,
             said(each.fact),
@@ -91,8 +92,12 @@ def _handed_over(done: HandedOver) -> RenderableType:
         "archive": "no longer used; restore brings them back",
         "delete": "made unreadable for good",
     }[done.policy]
-    lines = [f"{len(done.fact_ids):,} facts {did}", *done.fact_ids]
+    dealt = [each for each in done.fact_ids if each not in done.deferred]
+    lines = [f"{len(dealt):,} facts {did}", *dealt]
     if done.deferred:
-        lines.append(f"{len(done.deferred):,} of them wait for the end of a legal hold:")
+        lines.append(f"{len(done.deferred):,} facts {_WAIT}:")
         lines += done.deferred
     return words("\n".join(lines))
+
+
+_WAIT = "are not used any more, and stay readable until what binds them ends"

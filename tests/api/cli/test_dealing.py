@@ -23,6 +23,7 @@ def test_what_a_person_shares_is_approved_entrusted_and_handed_over(
     share = ("propose-share", fact["fact_id"], "--to", "team:eng", "--as", "u-1")
     first = cli.ask(*share, "--reason", "team rule")
     second = cli.ask(*share, "--review-at", FAR)
+    unnamed = cli.fails("approve", first["proposal_id"], *WHY)
     refused = cli.fails("approve", first["proposal_id"], "--as", "u-1", *WHY)
     page = cli.ask("proposals", *TEAM, *LEAD, "--limit", "1")
     rest = cli.ask("proposals", *TEAM, *LEAD, "--cursor", page["next_cursor"])
@@ -34,6 +35,7 @@ def test_what_a_person_shares_is_approved_entrusted_and_handed_over(
     overdue = cli.ask("shared", *TEAM, "--owner", "u-9", "--overdue", *LEAD)["shared"]
     over = cli.ask("hand-over", "u-9", *TEAM, "--policy", "archive", *LEAD)
 
+    assert unnamed == (exits.BAD_INPUT, "UsageError")
     assert refused == (3, "UnknownProposalError")
     assert [each["proposal_id"] for each in (*page["items"], *rest["items"])] == [
         second["proposal_id"],
@@ -64,7 +66,8 @@ def test_a_conversation_is_kept_found_summarised_and_ended(cli: CommandLine) -> 
         *("turns", "add", session, "我下周去杭州 12 天", "--uttered-at", LONG_AGO),
         *("--entity", "杭州", "--actor", "bot-1", "--idempotency-key", "t-1"),
     )
-    said = [f'{{"role": "assistant", "content": "noted {each}"}}' for each in range(3)]
+    # JSON allows the line break of Unicode in text: it ends no line of JSON Lines.
+    said = [f'{{"role": "assistant", "content": "noted\u2028{each}"}}' for each in range(3)]
     Path("said.jsonl").write_text("\n\n".join(said), encoding="utf-8")
     added = cli.ask("turns", "load", session, "said.jsonl")["turns"]
     drawn = cli.ask("remember", "去杭州", *USER, "--turn", turn["turn_id"])
@@ -76,7 +79,7 @@ def test_a_conversation_is_kept_found_summarised_and_ended(cli: CommandLine) -> 
 
     assert (turn["utc_offset"], turn["entities"]) == ("+08:00", ["杭州"])
     assert [each["number"] for each in added] == [2, 3, 4]
-    assert [each["content"] for each in listed] == ["noted 1", "noted 2"]
+    assert [each["content"] for each in listed] == ["noted\u20281", "noted\u20282"]
     assert [each["turn_id"] for each in early] == [turn["turn_id"]]
     assert [each["turn_id"] for each in before["turns"]] == [turn["turn_id"]]
     assert cli.ask("turns", "get", turn["turn_id"]) == turn
@@ -98,13 +101,19 @@ def test_one_bad_line_of_a_conversation_means_that_nothing_is_kept(
 ) -> None:
     session = cli.ask("sessions", "start", *USER)["session_id"]
     good = '{"role": "user", "content": "喝茶"}'
-    bad = {"not JSON": "{", "no turn": '["x"]', "no role": '{"role": "a", "content": "b"}'}
+    bad = {
+        b"{": "line 3 must be a JSON object in UTF-8, not '{'",
+        b'["x"]': "it is not a JSON object",
+        b'{"role": "a", "content": "b"}': "it is in turn 2 of 2",
+        b'{"role": "user", "content": "b", "content": "c"}': "it names a field twice",
+        b"\xff\xfe": "it is not UTF-8 at byte 0",
+    }
 
-    for name, line in bad.items():
-        Path("said.jsonl").write_text(f"{good}\n{line}\n", encoding="utf-8")
-        assert cli.fails("turns", "load", session, "said.jsonl")[0] == 2, name
-    Path("said.jsonl").write_bytes(b"\xff\xfe")
-    assert cli.fails("turns", "load", session, "said.jsonl")[0] == 2
+    for line, says in bad.items():
+        Path("said.jsonl").write_bytes(b"%b\n\n%b\n" % (good.encode(), line))
+        outcome = cli.on_store("turns", "load", session, "said.jsonl")
+        assert (outcome.code, outcome.out) == (2, "")
+        assert says in outcome.err
 
     assert cli.ask("turns", "list", session)["turns"] == []
 
@@ -208,6 +217,18 @@ def test_what_is_done_in_a_name_is_recorded_as_theirs(cli: CommandLine) -> None:
     assert cli.fails("list", *USER, *on_call, *WHY)[1] == "GlassAlreadyBrokenError"
 
 
+def test_what_a_hold_binds_is_not_said_to_be_gone(shown: CommandLine) -> None:
+    shown.on_store("hold", *TEAM, "--matter", "case 4711", "--actor", "counsel-1")
+    fact = shown.on_store("remember", "deploys on Monday", *TEAM, "--json").answer
+    shown.on_store("entrust", fact["fact_id"], "--owner", "u-9")
+
+    over = shown.on_store("hand-over", "u-9", *TEAM, "--policy", "delete", "--yes")
+
+    assert "0 facts made unreadable for good" in over.out
+    assert "1 facts are not used any more, and stay readable" in over.out
+    assert fact["fact_id"] in over.out
+
+
 def test_a_person_reads_all_of_it(shown: CommandLine) -> None:
     fact = shown.on_store("remember", "周五不部署", *TEAM, "--json").answer
     fact_id = fact["fact_id"]
@@ -223,6 +244,7 @@ def test_a_person_reads_all_of_it(shown: CommandLine) -> None:
             "due": ("entrust", fact_id, "--review-at", LONG_AGO),
             "shared": ("shared", *TEAM),
             "kept": ("hand-over", "u-9", *TEAM, "--policy", "keep", "--to", "u-4"),
+            "of nobody": ("propose-share", fact_id, "--to", "org"),
             "sessions": ("sessions", "list", *USER),
             "turns": ("turns", "list", session),
             "nothing drawn": ("turns", "facts", f"{session}.1"),
@@ -239,7 +261,8 @@ def test_a_person_reads_all_of_it(shown: CommandLine) -> None:
     for name, words in {
         "proposed": ("open", "share of team:eng with org", REASON),
         "proposals": ("0 of 1 agree", "周五不部署", "by u-4"),
-        "shared": ("u-9", "2026-01-02T01:30:00Z"),
+        "of nobody": ("by nobody", "named"),
+        "shared": ("u-9", "2026-01-02T01:30:00Z", "overdue"),
         "kept": ("1 facts kept, now with u-4", fact_id),
         "sessions": (session, "goes on", "user:u-1"),
         "turns": (f"{session}.1", "09:30:00+08:00", "我喜欢喝茶"),

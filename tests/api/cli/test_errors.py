@@ -27,6 +27,7 @@ from tests.api.cli.command_line import COMMAND, WAIT_S, CommandLine, process
 
 USER = ("--user", "u-1")
 EARLIER, LATER = "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"
+OFFICER = ("--as", "o-1", "--reason", "quarterly review")
 NOWHERE = "01m8nqhdc08zyb7218v6btq1av"
 
 
@@ -77,6 +78,10 @@ def test_the_exit_code_follows_the_kind_of_error(
         (["undo", "7"], 3, "UnknownTransactionError"),
         (["get", NOWHERE], 3, "UnknownFactError"),
         (["history", NOWHERE], 3, "UnknownFactError"),
+        (["receipts", "uses", NOWHERE], 3, "UnknownFactError"),
+        (["proposals", *USER, "--cursor", "0"], 2, "InvalidCursorError"),
+        (["audit", "log", *OFFICER, "--cursor", "0"], 2, "InvalidCursorError"),
+        (["audit", "emergencies", *OFFICER, "--cursor", "9"], 2, "InvalidCursorError"),
         (["update", NOWHERE, "x"], 3, "UnknownFactError"),
         (["rollback", NOWHERE, "--to-version", "1", "--yes"], 3, "UnknownFactError"),
         (["modified", LATER, EARLIER, *USER], 2, "InvalidPeriodError"),
