@@ -19,7 +19,6 @@ from muniment.domain.events import RecordsExpired
 from muniment.domain.keeping import Records
 from muniment.domain.session import ExpireTurns, TurnsExpired
 from muniment.domain.time import BEGINNING, Instant
-from muniment.ledger.codec import topic_of
 from muniment.ledger.destruction import Destruction, Step
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.records import (
@@ -71,20 +70,17 @@ class Expired:
         numbers = self.last_turn, int(self.whole), self.until, self.older_than_us
         return self.family + ".".join(map(str, numbers))
 
-    def said_as(self, subject_ref: str) -> tuple[str, str]:
-        """Return the stream and the topic of the event that says so."""
-        if self.session_id:
-            return SESSION + self.session_id, topic_of(TurnsExpired)
-        return SUBJECT + subject_ref, topic_of(RecordsExpired)
+    def said_in(self, subject_ref: str) -> str:
+        """Return the stream of the event that says so."""
+        return SESSION + self.session_id if self.session_id else SUBJECT + subject_ref
 
     def is_said_by(self, recorded: RecordedEvent) -> bool:
-        """Whether an event says that all of it is unreadable."""
+        """Whether an event of that stream says that all of it is unreadable."""
         match recorded.event:
             case RecordsExpired(records=records, until=until):
                 return records is self.records and until >= self.until
             case TurnsExpired(until=until):
-                is_here = recorded.session_id == self.session_id
-                return is_here and until >= self.until
+                return until >= self.until
             case _:
                 return False
 
@@ -125,8 +121,11 @@ class RecordExpirer:
 
     def says(self, stamped: StampedEvent, destruction: Destruction) -> bool:
         """Whether an event says so, that stands where it was announced."""
-        found = str(stamped.sealed.originator_id), stamped.sealed.topic
-        return found == _expired(destruction).said_as(destruction.subject_ref)
+        expired = _expired(destruction)
+        if stamped.sealed.originator_id != expired.said_in(destruction.subject_ref):
+            return False
+        (opened,) = self._ledger.mapper.opened([stamped], None)
+        return expired.is_said_by(opened)
 
     def say_again(self, destruction: Destruction) -> int | None:
         """Say it in a restored ledger; return where, or ``None`` if nothing was said."""
@@ -150,8 +149,8 @@ class RecordExpirer:
                 subject_ref=destruction.subject_ref,
             )
         )
-        stream, _ = expired.said_as(destruction.subject_ref)
-        opened = self._ledger.mapper.opened(self._ledger.recorder.read_stream(stream), None)
+        said = self._ledger.recorder.read_stream(expired.said_in(destruction.subject_ref))
+        opened = self._ledger.mapper.opened(said, None)
         return next((e.position for e in opened if expired.is_said_by(e)), None)
 
     def destroy(self, destruction: Destruction, *, also: Collection[int] = ()) -> None:
