@@ -108,16 +108,30 @@ class RecordExpirer:
         self._destructions = ledger.vault.destructions
         self._parter = KeyParter(ledger)
 
-    def expire(self, transaction: Transaction, expired: Expired, *, count: int) -> None:
+    def expire(self, transaction: Transaction, due: Sequence[tuple[Expired, int]]) -> None:
         """
         Collect that records are unreadable, unless they are, or a hold binds them.
 
         Args:
             transaction: Of their subject.
-            expired: Which.
-            count: How many of them can be read so far.
+            due: Which, and how many of them can be read so far.
         """
-        self._say(transaction, expired, count, announced=True)
+        if transaction.state.keeps_records:
+            return
+        said = [(each, _say(transaction, each, count)) for each, count in due]
+        announced = [
+            Destruction(
+                subject_ref=transaction.subject.ref,
+                stream=expired.stream,
+                key_id=0,
+                position=position,
+                step=Step.ANNOUNCED,
+            )
+            for expired, position in said
+            if position is not None
+        ]
+        if announced:
+            self._destructions.announce(*announced)
 
     def says(self, stamped: StampedEvent, destruction: Destruction) -> bool:
         """Whether an event says so, that stands where it was announced."""
@@ -139,7 +153,8 @@ class RecordExpirer:
             expired = replace(expired, last_turn=count)
 
         def work(transaction: Transaction) -> None:
-            self._say(transaction, expired, count, announced=False)
+            # Whatever binds it: its keys are gone already.
+            _say(transaction, expired, count)
 
         self._ledger.transact(
             said_again(
@@ -235,52 +250,37 @@ class RecordExpirer:
         among = self.sealed_alike(destruction.subject_ref, expired)
         return self.going(among, expired, position=destruction.position)
 
-    def _say(
-        self, transaction: Transaction, expired: Expired, count: int, *, announced: bool
-    ) -> None:
-        """Collect it; announced, unless its keys are gone already, whatever binds it."""
-        if announced and transaction.state.keeps_records:
-            return
-        if expired.records is not Records.TURN:
-            event = RecordsExpired(
-                records=expired.records,
-                until=expired.until,
-                older_than_us=expired.older_than_us,
-                count=count,
-            )
-            command = ExpireRecords(expired=event)
-            events = subjects.decide(command, transaction.state)
-            if announced and events:
-                self._announce(transaction, expired)
-            transaction.add_to_subject(events)
-            return
-        session = transaction.session(expired.session_id)
-        numbers = range(1, expired.last_turn + 1)
-        turns = TurnsExpired(
-            last_turn=expired.last_turn,
-            whole=expired.whole,
+
+def _say(transaction: Transaction, expired: Expired, count: int) -> int | None:
+    """Collect it, unless it was said; return where it will stand, or ``None``."""
+    if expired.records is not Records.TURN:
+        event = RecordsExpired(
+            records=expired.records,
             until=expired.until,
             older_than_us=expired.older_than_us,
             count=count,
         )
-        said = sessions.decide(ExpireTurns(expired=turns), expired.session_id, session)
-        if not said:
-            return
-        withdraw_summaries(transaction, expired.session_id, numbers)
-        if announced:
-            self._announce(transaction, expired)
-        transaction.add_to(SESSION + expired.session_id, said)
-
-    def _announce(self, transaction: Transaction, expired: Expired) -> None:
-        self._destructions.announce(
-            Destruction(
-                subject_ref=transaction.subject.ref,
-                stream=expired.stream,
-                key_id=0,
-                position=transaction.next_position,
-                step=Step.ANNOUNCED,
-            )
-        )
+        command = ExpireRecords(expired=event)
+        events = subjects.decide(command, transaction.state)
+        position = transaction.next_position
+        transaction.add_to_subject(events)
+        return position if events else None
+    session = transaction.session(expired.session_id)
+    turns = TurnsExpired(
+        last_turn=expired.last_turn,
+        whole=expired.whole,
+        until=expired.until,
+        older_than_us=expired.older_than_us,
+        count=count,
+    )
+    said = sessions.decide(ExpireTurns(expired=turns), expired.session_id, session)
+    if not said:
+        return None
+    numbers = range(1, expired.last_turn + 1)
+    withdraw_summaries(transaction, expired.session_id, numbers)
+    position = transaction.next_position
+    transaction.add_to(SESSION + expired.session_id, said)
+    return position
 
 
 def _expired(destruction: Destruction) -> Expired:

@@ -180,7 +180,7 @@ STEPS: dict[str, tuple[type, str]] = {
     "transaction": (Ledger, "transact"),
     "keys": (Destructions, "part_keys"),
     "scrub": (Destructions, "scrub"),
-    "record of the end": (Destructions, "move"),
+    "record of the end": (Destructions, "finish"),
 }
 """What carries out each step, in order."""
 
