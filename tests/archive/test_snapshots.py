@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from muniment import MemoryStore
@@ -144,7 +146,17 @@ def test_a_snapshot_that_was_altered_is_found(long: Long) -> None:
     assert file.name in found[0].problem
 
 
-@pytest.mark.parametrize("wrong", [None, b"", b"PAR1 nothing of it PAR1"])
+def of_other_columns() -> bytes:
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.table({"subject_ref": ["ann"]}), sink)
+    return bytes(sink.getvalue())
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [None, b"", b"PAR1 nothing of it PAR1", of_other_columns()],
+    ids=["gone", "empty", "no Parquet", "other columns"],
+)
 def test_the_segments_answer_where_a_snapshot_cannot(
     long: Long, wrong: bytes | None
 ) -> None:
@@ -162,3 +174,21 @@ def test_the_segments_answer_where_a_snapshot_cannot(
 
     assert files
     assert {each.kind for each in found} == {"archive"}
+
+
+def test_the_segments_answer_where_one_bit_of_a_snapshot_is_another(long: Long) -> None:
+    (path, *_) = sorted((long.place / "snapshots").rglob("*.parquet"))
+    kept = path.read_bytes()
+    columns = pq.ParquetFile(path).metadata.row_group(0)
+
+    try:
+        for number in range(columns.num_columns):
+            column = columns.column(number)
+            # The last byte of the column, whose pages end with what they hold.
+            last = column.data_page_offset + column.total_compressed_size - 1
+            if column.has_dictionary_page:
+                last += column.dictionary_page_offset - column.data_page_offset
+            path.write_bytes(kept[:last] + bytes([kept[last] ^ 1]) + kept[last + 1 :])
+            long.files_opened_for(TURNS[0])
+    finally:
+        path.write_bytes(kept)
