@@ -141,10 +141,14 @@ class ArchiveReader:
         return {}
 
     def _year_starts(self) -> Sequence[Segment]:
-        """Return the segments that have snapshots, oldest first."""
+        """Return the segments that have snapshots, oldest first; none if nobody knows."""
         if self._starts is None:
             ledger = self._segments[0].manifest.split("/")[1]
-            names = self._shelf.names(f"{FOLDER}/{ledger}")
+            try:
+                names = self._shelf.names(f"{FOLDER}/{ledger}")
+            except ArchiveUnavailableError:
+                # Who may read an archive may not always list it.
+                return ()
             spans = {each.rpartition("/")[2].rpartition("-")[0] for each in names}
             # Only what the manifest of such a segment names is read.
             self._starts = [
