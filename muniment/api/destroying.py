@@ -60,14 +60,22 @@ class Destroyer:
         with self._destructions.turn:
             some = self._destructions
             found = some.all() if every else some.unfinished()
-            said = self._said(found)
+            said, keyless = self._said(found), list[tuple[Destruction, str]]()
             # Copies before what they are copies of, which is done once they are gone.
             for destruction in sorted(found, key=_is_of_subject):
                 is_said = destruction in said
                 if is_said and destruction.step is Step.DONE:
                     continue
-                if is_said or self._confirmed(destruction):
+                if not is_said and not self._confirmed(destruction):
+                    continue
+                expired = expired_of(destruction)
+                if expired is None:
                     self._carry_out(destruction, self._copies_of(destruction))
+                    continue
+                if destruction.step is Step.ANNOUNCED:
+                    self._records.destroy(destruction)
+                keyless.append((destruction, expired.family))
+            self._finish(keyless)
 
     def _said(self, destructions: Sequence[Destruction]) -> Collection[Destruction]:
         """Return those of which the event that says so is in the ledger."""
@@ -158,9 +166,12 @@ class Destroyer:
         step = Step.DONE if done else Step.PURGED
         text = "" if destruction.stream else self._certified(destruction, stores)
         self._destructions.move(destruction, step, certificate=text)
-        expired = expired_of(destruction)
-        if done and expired is not None:
-            self._destructions.drop_covered(destruction, family=expired.family)
+
+    def _finish(self, expired: Sequence[tuple[Destruction, str]]) -> None:
+        """Look what is left of records whose keys are gone, of all that went at once."""
+        if expired and self._destructions.scrub():
+            left = self._records.remaining
+            self._destructions.finish([each for each in expired if not left(each[0])])
 
     def _parting(self, destruction: Destruction) -> Parting | None:
         """Return what carries out destructions that part keys, if this is one of them."""

@@ -31,7 +31,7 @@ Where it was lost, from first to last; ``not used``: the agent had it.
 
 ``changed``: it said something else by then; ``held``: it waits to be forgotten, and a legal
 hold or a freeze keeps it; ``hidden``: so is its memory; ``quarantined``: nobody has vouched
-for it; ``not known``: it may have been recalled, the receipts that would tell are expired.
+for it; ``not known``: it may have been recalled, the receipts that would tell are gone.
 """
 
 

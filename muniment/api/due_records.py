@@ -71,9 +71,16 @@ class DueRecords:
     def _turns(self, subject_ref: str, due: Expiry) -> Iterator[Due]:
         for row in self._conversation.sessions(subject_ref):
             session = session_state(self._ledger, row.session_id)
-            is_all_gone = session.ended and session.opening_expired
-            if not session.redacted and not is_all_gone:
+            if not session.redacted and not self._is_all_gone(row, session):
                 yield from self._of_session(row, session, due)
+
+    def _is_all_gone(self, row: SessionRow, session: SessionState) -> bool:
+        """Whether nothing was said in a session since all of it went."""
+        following = session.last_expired + 1
+        return (
+            session.opening_expired
+            and self._conversation.turn(row.session_id, following) is None
+        )
 
     def _of_session(
         self, row: SessionRow, session: SessionState, due: Expiry

@@ -19,7 +19,6 @@ from muniment.domain.events import RecordsExpired
 from muniment.domain.keeping import Records
 from muniment.domain.session import ExpireTurns, TurnsExpired
 from muniment.domain.time import BEGINNING, Instant
-from muniment.ledger.codec import topic_of
 from muniment.ledger.destruction import Destruction, Step
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.records import (
@@ -71,20 +70,17 @@ class Expired:
         numbers = self.last_turn, int(self.whole), self.until, self.older_than_us
         return self.family + ".".join(map(str, numbers))
 
-    def said_as(self, subject_ref: str) -> tuple[str, str]:
-        """Return the stream and the topic of the event that says so."""
-        if self.session_id:
-            return SESSION + self.session_id, topic_of(TurnsExpired)
-        return SUBJECT + subject_ref, topic_of(RecordsExpired)
+    def said_in(self, subject_ref: str) -> str:
+        """Return the stream of the event that says so."""
+        return SESSION + self.session_id if self.session_id else SUBJECT + subject_ref
 
     def is_said_by(self, recorded: RecordedEvent) -> bool:
-        """Whether an event says that all of it is unreadable."""
+        """Whether an event of that stream says that all of it is unreadable."""
         match recorded.event:
             case RecordsExpired(records=records, until=until):
                 return records is self.records and until >= self.until
             case TurnsExpired(until=until):
-                is_here = recorded.session_id == self.session_id
-                return is_here and until >= self.until
+                return until >= self.until
             case _:
                 return False
 
@@ -112,21 +108,38 @@ class RecordExpirer:
         self._destructions = ledger.vault.destructions
         self._parter = KeyParter(ledger)
 
-    def expire(self, transaction: Transaction, expired: Expired, *, count: int) -> None:
+    def expire(self, transaction: Transaction, due: Sequence[tuple[Expired, int]]) -> None:
         """
         Collect that records are unreadable, unless they are, or a hold binds them.
 
         Args:
             transaction: Of their subject.
-            expired: Which.
-            count: How many of them can be read so far.
+            due: Which, and how many of them can be read so far.
         """
-        self._say(transaction, expired, count, announced=True)
+        if transaction.state.keeps_records:
+            return
+        said = [(each, _say(transaction, each, count)) for each, count in due]
+        announced = [
+            Destruction(
+                subject_ref=transaction.subject.ref,
+                stream=expired.stream,
+                key_id=0,
+                position=position,
+                step=Step.ANNOUNCED,
+            )
+            for expired, position in said
+            if position is not None
+        ]
+        if announced:
+            self._destructions.announce(*announced)
 
     def says(self, stamped: StampedEvent, destruction: Destruction) -> bool:
         """Whether an event says so, that stands where it was announced."""
-        found = str(stamped.sealed.originator_id), stamped.sealed.topic
-        return found == _expired(destruction).said_as(destruction.subject_ref)
+        expired = _expired(destruction)
+        if stamped.sealed.originator_id != expired.said_in(destruction.subject_ref):
+            return False
+        (opened,) = self._ledger.mapper.opened([stamped], None)
+        return expired.is_said_by(opened)
 
     def say_again(self, destruction: Destruction) -> int | None:
         """Say it in a restored ledger; return where, or ``None`` if nothing was said."""
@@ -140,7 +153,8 @@ class RecordExpirer:
             expired = replace(expired, last_turn=count)
 
         def work(transaction: Transaction) -> None:
-            self._say(transaction, expired, count, announced=False)
+            # Whatever binds it: its keys are gone already.
+            _say(transaction, expired, count)
 
         self._ledger.transact(
             said_again(
@@ -150,8 +164,8 @@ class RecordExpirer:
                 subject_ref=destruction.subject_ref,
             )
         )
-        stream, _ = expired.said_as(destruction.subject_ref)
-        opened = self._ledger.mapper.opened(self._ledger.recorder.read_stream(stream), None)
+        said = self._ledger.recorder.read_stream(expired.said_in(destruction.subject_ref))
+        opened = self._ledger.mapper.opened(said, None)
         return next((e.position for e in opened if expired.is_said_by(e)), None)
 
     def destroy(self, destruction: Destruction, *, also: Collection[int] = ()) -> None:
@@ -236,52 +250,37 @@ class RecordExpirer:
         among = self.sealed_alike(destruction.subject_ref, expired)
         return self.going(among, expired, position=destruction.position)
 
-    def _say(
-        self, transaction: Transaction, expired: Expired, count: int, *, announced: bool
-    ) -> None:
-        """Collect it; announced, unless its keys are gone already, whatever binds it."""
-        if announced and transaction.state.keeps_records:
-            return
-        if expired.records is not Records.TURN:
-            event = RecordsExpired(
-                records=expired.records,
-                until=expired.until,
-                older_than_us=expired.older_than_us,
-                count=count,
-            )
-            command = ExpireRecords(expired=event)
-            events = subjects.decide(command, transaction.state)
-            if announced and events:
-                self._announce(transaction, expired)
-            transaction.add_to_subject(events)
-            return
-        session = transaction.session(expired.session_id)
-        numbers = range(1, expired.last_turn + 1)
-        turns = TurnsExpired(
-            last_turn=expired.last_turn,
-            whole=expired.whole,
+
+def _say(transaction: Transaction, expired: Expired, count: int) -> int | None:
+    """Collect it, unless it was said; return where it will stand, or ``None``."""
+    if expired.records is not Records.TURN:
+        event = RecordsExpired(
+            records=expired.records,
             until=expired.until,
             older_than_us=expired.older_than_us,
             count=count,
         )
-        said = sessions.decide(ExpireTurns(expired=turns), expired.session_id, session)
-        if not said:
-            return
-        withdraw_summaries(transaction, expired.session_id, numbers)
-        if announced:
-            self._announce(transaction, expired)
-        transaction.add_to(SESSION + expired.session_id, said)
-
-    def _announce(self, transaction: Transaction, expired: Expired) -> None:
-        self._destructions.announce(
-            Destruction(
-                subject_ref=transaction.subject.ref,
-                stream=expired.stream,
-                key_id=0,
-                position=transaction.next_position,
-                step=Step.ANNOUNCED,
-            )
-        )
+        command = ExpireRecords(expired=event)
+        events = subjects.decide(command, transaction.state)
+        position = transaction.next_position
+        transaction.add_to_subject(events)
+        return position if events else None
+    session = transaction.session(expired.session_id)
+    turns = TurnsExpired(
+        last_turn=expired.last_turn,
+        whole=expired.whole,
+        until=expired.until,
+        older_than_us=expired.older_than_us,
+        count=count,
+    )
+    said = sessions.decide(ExpireTurns(expired=turns), expired.session_id, session)
+    if not said:
+        return None
+    numbers = range(1, expired.last_turn + 1)
+    withdraw_summaries(transaction, expired.session_id, numbers)
+    position = transaction.next_position
+    transaction.add_to(SESSION + expired.session_id, said)
+    return position
 
 
 def _expired(destruction: Destruction) -> Expired:

@@ -10,7 +10,7 @@ from muniment.api.contexts import ContextStore
 from muniment.api.diagnoses import Check, Diagnosis, Stage
 from muniment.api.lookup import HIDDEN, Point, expired
 from muniment.api.receipts import RecallReceipt
-from muniment.api.turns import EXPIRED, Turn
+from muniment.api.turns import Turn
 from muniment.api.verbs import verb
 from muniment.domain.events import FactRedacted, FactThinned, Status
 from muniment.domain.scope import Scope
@@ -273,8 +273,8 @@ class ExplainingStore(ContextStore):
             rank = self._ranked(case, query, fact_id, checks)
         if receipt is None or (receipt.token and case.query):
             # Of one that cannot be read any more nobody knows what was asked.
-            unread = receipt is not None
-            evidence = f"what was asked is {EXPIRED}" if unread else "there is no receipt"
+            unread = f"what was asked is {receipt.token}" if receipt else None
+            evidence = unread or "there is no receipt"
             passed = None if unread else False
             checks.append(_check("was it recalled", evidence, passed=passed))
             if query is not None and rank is None:

@@ -124,6 +124,7 @@ class Retainer:
         return committed
 
     def _work(self, due: Sequence[_Found]) -> Callable[[Transaction], None]:
+        records = [(e.records.expired, e.records.count) for e in due if e.records]
         thinned: dict[str, Instant] = {}
         retired: dict[str, RetireCause] = {}
         for each in (found.retirement for found in due):
@@ -136,9 +137,7 @@ class Retainer:
             self._thinner.thin(transaction, thinned)
             for fact_id, cause in retired.items():
                 _retire(transaction, fact_id, cause)
-            for found in (each.records for each in due):
-                if found is not None:
-                    self._expirer.expire(transaction, found.expired, count=found.count)
+            self._expirer.expire(transaction, records)
 
         return work
 

@@ -22,24 +22,21 @@ from muniment.domain.commands import (
 )
 from muniment.domain.decision import decide, repeated, revised
 from muniment.domain.events import (
-    ErasureDeferred,
     FactAsserted,
     FactRedacted,
     FactRevised,
     RetireCause,
     Status,
-    SubjectErased,
 )
 from muniment.domain.fact import FactState
 from muniment.domain.scope import Scope, ScopeKind
 from muniment.domain.time import Instant
 from muniment.errors import FactNotCurrentError, InvalidValueError, UnknownFactError
 from muniment.instants import moment
-from muniment.ledger.codec import topic_of
 from muniment.ledger.ids import new_fact_ids
 from muniment.ledger.ledger import Committed, Ledger
 from muniment.ledger.records import FACT, SHARE, SUBJECT, Origin, RecordedEvent
-from muniment.ledger.transaction import Request, Transaction
+from muniment.ledger.transaction import Request, Transaction, state_of
 from muniment.projections.beliefs import Timeline
 
 
@@ -103,10 +100,7 @@ class Transactor:
         """
 
         def work(transaction: Transaction) -> None:
-            ends = transaction.topics(SUBJECT + source.source_ref)
-            ends |= transaction.topics(FACT + source.source_fact_id)
-            if not ends.isdisjoint(_GONE):
-                raise UnknownFactError(source.source_fact_id)
+            _refuse_what_goes(transaction, source)
             copy_id = next(new_fact_ids(transaction.recorded_at))
             _asserted(transaction, command, copy_id)
             transaction.open_stream(SHARE + copy_id, source)
@@ -311,6 +305,26 @@ def _asserted(transaction: Transaction, command: RememberFact, fact_id: str) -> 
     return fact_id
 
 
+def _refuse_what_goes(transaction: Transaction, source: FactShared) -> None:
+    """
+    Refuse to copy what is unreadable, or waits to be, or is a copy of such.
+
+    Whoever makes that unreadable may have looked for its copies before this one.
+    """
+    above: FactShared | None = source
+    while above is not None:
+        fact_id = above.source_fact_id
+        state = state_of(transaction.headers(SUBJECT + above.source_ref))
+        if state.erased or state.erasure_deferred or fact_id in state.deferred:
+            raise UnknownFactError(source.source_fact_id)
+        if any(
+            isinstance(e.event, FactRedacted) for e in transaction.headers(FACT + fact_id)
+        ):
+            raise UnknownFactError(source.source_fact_id)
+        copied = (each.event for each in transaction.headers(SHARE + fact_id))
+        above = next((each for each in copied if isinstance(each, FactShared)), None)
+
+
 def _still_entrusted(
     transaction: Transaction, fact_id: str, fact: FactState, command: FactCommand
 ) -> FactCommand:
@@ -335,9 +349,6 @@ _ENTRUSTED = ("owner", "review_at")
 """What the metadata of a shared fact say of whom it is entrusted to."""
 
 _NEW = showing.state(())
-_GONE = frozenset(
-    (topic_of(ErasureDeferred), topic_of(FactRedacted), topic_of(SubjectErased))
-)
 
 
 def request_body(origin: Origin, **asked: object) -> Mapping[str, object]:

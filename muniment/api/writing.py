@@ -140,7 +140,8 @@ class WritingStore(IndexedStore):
 
         Raises:
             UnknownFactError: If it was never recorded.
-            FactNotCurrentError: If nothing is left of it to change.
+            FactNotCurrentError: If nothing is left of it to change, or it has expired and
+                *expires_at* is neither given nor cleared.
             VersionConflictError: If it changed after *expected_version*.
             WordsRedactedError: If turns it is drawn from are redacted, or wait to be.
             SubjectFrozenError: If writes to the subject are refused for now.

@@ -177,6 +177,8 @@ def encoded(table: pa.Table) -> bytes:
         sink,
         compression_level=dict.fromkeys(how["compression"], _LEVEL),
         write_statistics=[each for each in table.schema.names if each not in _SEALED],
+        # Who reads a few rows does not read the whole file, whose SHA-256 is known.
+        write_page_checksum=True,
         **how,
     )
     content: bytes = sink.getvalue().to_pybytes()
@@ -208,13 +210,24 @@ def decoded(name: str, content: bytes, expected: pa.Schema) -> pa.Table:
         return file.read(use_threads=False)
 
 
+def opened(name: str, source: Any, expected: pa.Schema) -> pq.ParquetFile:  # noqa: ANN401 - a file
+    """
+    Return a file of Parquet, of which each page is checked when it is read.
+
+    Raises:
+        DamagedArchiveError: If it does not have the pinned schema.
+        pyarrow.ArrowException: If it is no Parquet.
+    """
+    file = pq.ParquetFile(source, page_checksum_verification=True)
+    if not file.schema_arrow.equals(expected, check_metadata=True):
+        raise DamagedArchiveError(name, "its columns are not those of the archive")
+    return file
+
+
 @contextmanager
 def _opened(name: str, content: bytes, expected: pa.Schema) -> Iterator[pq.ParquetFile]:
     try:
-        file = pq.ParquetFile(pa.BufferReader(content))
-        if not file.schema_arrow.equals(expected, check_metadata=True):
-            raise DamagedArchiveError(name, "its columns are not those of the archive")
-        yield file
+        yield opened(name, pa.BufferReader(content), expected)
     except (pa.ArrowException, OSError) as error:
         raise DamagedArchiveError(name, f"it is no Parquet ({error})") from error
 

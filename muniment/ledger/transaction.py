@@ -284,9 +284,9 @@ class Transaction:
         found = self._stream(stream)
         return (*(each.event for each in found.history), *found.added)
 
-    def topics(self, stream: str) -> frozenset[str]:
-        """Return what kinds of events a stream has, whosever it is; nothing is opened."""
-        return frozenset(each.sealed.topic for each in self._append.read_stream(stream))
+    def headers(self, stream: str) -> tuple[RecordedEvent, ...]:
+        """Return the events of a stream, whosever it is, without what is sealed."""
+        return self._mapper.opened(self._append.read_stream(stream), None)
 
     def drafts(self) -> list[DraftEvent]:
         """Return what was collected, in that order, each stream with its key."""

@@ -18,6 +18,7 @@ from muniment.projections.ports import (
     Vector,
     VersionVectors,
 )
+from muniment.projections.vectors import chunks
 from muniment.recall.documents import Document, statements
 from muniment.recall.small_talk import SMALL_TALK
 
@@ -170,7 +171,8 @@ class Meaning:
         """Return the mean of `SMALL_TALK` by *embedder*, which is asked once."""
         found = self._small_talk.get(embedder.name)
         if found is None:
-            found = _mean([embedder.query(each) for each in SMALL_TALK])
+            batches = chunks(SMALL_TALK, embedder.batch)
+            found = _mean([each for some in batches for each in embedder.queries(some)])
             self._small_talk[embedder.name] = found
         return found
 

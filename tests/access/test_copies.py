@@ -213,11 +213,14 @@ def test_the_words_of_others_stay_though_they_said_the_same(store: MemoryStore) 
 
 
 @pytest.mark.usefixtures("backend")
+@pytest.mark.parametrize("is_held", [False, True], ids=["unreadable", "waits"])
 def test_no_copy_is_made_of_what_went_meanwhile(
-    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch, *, is_held: bool
 ) -> None:
     fact = store.acting_as(SUBJECT).remember(CANARY, user_id="u-1")
     proposal = store.acting_as(SUBJECT).propose_share(fact.fact_id, to=TEAM)
+    if is_held:
+        store.place_hold(user_id="u-1", matter="case 9", hold_id="h-9")
     source = store._source
 
     def read_too_early(found: Any) -> Any:  # noqa: ANN401 - a proposal, and its fact
@@ -231,6 +234,21 @@ def test_no_copy_is_made_of_what_went_meanwhile(
 
     assert "canary-5521" not in left(store)
     assert len(store.get_all(scope=TEAM)) == 0
+
+
+def test_no_copy_of_a_copy_is_made_before_that_is_told_that_it_goes(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fact_id, copy = shared(store)
+    proposal = store.acting_as(LEAD).propose_share(copy, to=ORG)
+    store.place_hold(user_id="u-1", matter="case 9", hold_id="h-9")
+    monkeypatch.setattr(Copies, "set_aside", lambda *_: None)
+    store.forget(fact_id, mode="redact", reason="never mind")
+
+    with pytest.raises(UnknownFactError, match=copy):
+        store.acting_as(ADMINISTRATOR).approve(proposal.proposal_id)
+
+    assert len(store.get_all(scope=ORG)) == 0
 
 
 def test_a_shared_fact_has_an_owner_and_is_looked_at_when_its_time_comes(

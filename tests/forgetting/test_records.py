@@ -3,12 +3,15 @@
 import json
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from muniment import MemoryStore, RetentionRule
+from muniment.api.destroying import Destroyer
+from muniment.api.expiring import expired_of
 from muniment.api.turns import EXPIRED
 from muniment.domain.keeping import DAY_US, Records
 from muniment.errors import WordsRedactedError
@@ -177,7 +180,7 @@ STEPS: dict[str, tuple[type, str]] = {
     "transaction": (Ledger, "transact"),
     "keys": (Destructions, "part_keys"),
     "scrub": (Destructions, "scrub"),
-    "record of the end": (Destructions, "move"),
+    "record of the end": (Destructions, "finish"),
 }
 """What carries out each step, in order."""
 
@@ -264,6 +267,44 @@ def test_what_comes_after_a_cut_stays_readable_whatever_went_before(
         assert memory.read()["receipts"] == [*[None] * 3, *kept]
         # A later one covers the earlier: what is listed does not grow with each run.
         assert len(store._ledger.vault.destructions.all()) == 3
+
+
+def test_what_is_said_once_all_of_a_session_went_goes_too_when_the_session_has_ended(
+    quick: Backend,
+) -> None:
+    memory = Recorded.of(quick)
+    with memory.store as store:
+        memory.clock.now += AFTER_ALL_US
+        memory.retain()
+        store.add_turn(memory.session_id, role="user", content="later")
+        store.end_session(memory.session_id)
+        memory.clock.now += AFTER_ALL_US
+
+        assert memory.due() == {Records.TURN: 1}
+        memory.retain()
+        assert memory.read() == {**GONE, "turns": [None] * 4}
+        assert memory.due() == {}
+
+
+def test_what_was_announced_and_never_said_is_not_done_where_another_was_said(
+    quick: Backend,
+) -> None:
+    memory = Recorded.of(quick)
+    with memory.store as store:
+        receipts = memory.read()["receipts"]
+        memory.clock.now += AFTER_ALL_US
+        (receipt,) = store.retain([each for each in RULES if each.records is Records.LOOK])
+        vault = store._ledger.vault
+        (done,) = vault.destructions.all()
+        expired = expired_of(done)
+        assert expired is not None
+        # Of a process that died before it said so; then that place was taken.
+        stream = replace(expired, records=Records.RECEIPT).stream
+        vault.destructions.announce(replace(done, stream=stream, step=Step.ANNOUNCED))
+        Destroyer(store._lookup).resume()
+
+        assert (receipt.position, vault.destructions.all()) == (done.position, [done])
+        assert memory.read()["receipts"] == receipts
 
 
 def test_what_is_drawn_from_what_went_is_refused_and_what_was_drawn_stays(

@@ -76,8 +76,9 @@ def test_every_command_does_for_everybody_what_the_table_says(
     """
     C20 at the third edge.
 
-    Every command by every identity, at one of the places in turn, so that every command
-    is at every place by some, and every identity is by most; the facade has all of them.
+    Every command by every identity but those `LIKE_OTHER`, at one of the places in turn,
+    so that every command is at every place by some, and every identity is by most; the
+    facade has all of them.
     """
     monkeypatch.setenv("MUNIMENT_EMBEDDER", "none")
     monkeypatch.setenv("MUNIMENT_UPKEEP", "false")

@@ -218,6 +218,9 @@ class _Given:
     def query(self, text: str) -> Vector:
         return self.passages([text])[0]
 
+    def queries(self, texts: Sequence[str]) -> Sequence[Vector]:
+        return self.passages(texts)
+
 
 def _use(store: MemoryStore, embedder: MeaningOfThree) -> None:
     """Make *embedder* the one that the store and its index ask."""
