@@ -186,7 +186,7 @@ def measured(conversation: Conversation, embedder: str) -> Iterator[Outcome]:
     for turn, count in zip(turns, counts, strict=True):
         for term in terms(turn.text):
             count[term] += 1
-    lengths = [sum(count.values()) for count in counts]
+    index = ranking.TermIndex(counts, [sum(count.values()) for count in counts])
     settings = Settings.model_validate({"database_url": "memory://", "embedder": embedder})
     with MemoryStore.open(settings) as store:
         for batch in conversation.batches:
@@ -195,7 +195,7 @@ def measured(conversation: Conversation, embedder: str) -> Iterator[Outcome]:
         store.catch_up()
         for question in conversation.questions:
             words = asked("\n".join((*question.recent, question.text)))
-            scores = ranking.bm25(words, counts, lengths, weights={})
+            scores = index.bm25(words, weights={})
             ranks = ranking.ranks(scores, depth=_LOOKED_AT)
             lexical = [turns[place].name for place in ranks]
             hits = store.search(
