@@ -6,7 +6,7 @@ the last bit whenever the same things are ranked.
 """
 
 import math
-from collections import defaultdict
+from array import array
 from collections.abc import Collection, Mapping, Sequence
 from heapq import heappop, heapreplace, nlargest
 from typing import Final
@@ -18,6 +18,9 @@ Scores = Sequence[float]
 _SATURATION: Final = 1.2
 _LENGTH_SHARE: Final = 0.75
 """The usual k1 and b of BM25."""
+
+_LOOKED_FOR_MAX: Final = 16
+"""To look for so many terms takes less than to see where every term is."""
 
 _DIVERSE_MAX: Final = 20
 """So many are chosen for being unlike each other; nobody reads further with that care."""
@@ -46,20 +49,37 @@ class TermIndex:
             _SATURATION * (1 - _LENGTH_SHARE + _LENGTH_SHARE * each / mean)
             for each in lengths
         ]
-        self._having: defaultdict[str, list[int]] = defaultdict(list)
-        for place, terms in enumerate(counts):
-            for term in terms:
-                self._having[term].append(place)
+        self._looked_for: dict[str, Sequence[int]] = {}
+        self._every: Mapping[str, Sequence[int]] | None = None
 
     def having(self, term: str) -> Sequence[int]:
         """Return where the documents stand that have *term*."""
-        return self._having.get(term, ())
+        if self._every is not None:
+            return self._every.get(term, ())
+        found = self._looked_for.get(term)
+        if found is None:
+            if len(self._looked_for) >= _LOOKED_FOR_MAX:
+                self._every = self._every_term()
+                return self._every.get(term, ())
+            found = [place for place, terms in enumerate(self._counts) if term in terms]
+            self._looked_for[term] = found
+        return found
 
     def having_all(self, terms: Collection[str]) -> list[int]:
         """Return where the documents stand that have every one of *terms*, at least one."""
         rarest = min(map(self.having, terms), key=len)
         wanted = set(terms)
         return [place for place in rarest if wanted <= self._counts[place].keys()]
+
+    def _every_term(self) -> Mapping[str, Sequence[int]]:
+        # Arrays, as they are small, and nothing that the garbage collector has to visit.
+        found: dict[str, array[int]] = {}
+        for place, terms in enumerate(self._counts):
+            for term in terms:
+                if term not in found:
+                    found[term] = array("I")
+                found[term].append(place)
+        return found
 
     def bm25(self, question: Sequence[str], *, weights: Mapping[str, float]) -> list[float]:
         """
