@@ -69,13 +69,14 @@ class CauseBody(_Body):
 
 
 class RuleBody(_Body):
-    """When facts of a category are retired or thinned, or records made unreadable."""
+    """When facts of a category are retired, merged or thinned, or records unreadable."""
 
     category: Text | None = None
     older_than_us: int | None = None
     unused_for_us: int | None = None
     importance_below: Share | None = None
     thin_older_than_us: int | None = None
+    merge_alike: Share | None = None
     records: Records | None = None
 
     def argument(self) -> RetentionRule:

@@ -54,6 +54,7 @@ class MemoryStore(RestorableStore):
         stores = opened.conversation, RecallStores(opened.recall, keeps_up=settings.upkeep)
         lookup.derived = (*lookup.derived, *stores)
         lookup.vectors = (opened.recall.vectors,)
+        lookup.generation = opened.recall.generations.active
         lookup.last_use = (opened.conversation,)
         self._receipts = ReceiptBook(
             opened.ledger,
