@@ -63,6 +63,7 @@ class Settings(BaseSettings):
         truth_sources: What these sources say of a shared fact wins over what others say.
         shared_policy: What becomes of a shared fact whose owner leaves: ``keep`` it for
             somebody else, ``archive`` it, or ``delete`` it for good.
+        require_actor: Whether a write that does not say who does it is refused.
         receipts: Whether each recall of the present leaves a receipt.
         receipt_window: Seconds a receipt may wait for others, to be recorded together;
             what a killed process can lose.
@@ -124,6 +125,7 @@ class Settings(BaseSettings):
     approvals_needed: int = Field(default=1, ge=1, le=10)
     truth_sources: frozenset[str] = frozenset()
     shared_policy: Literal["keep", "archive", "delete"] = "keep"
+    require_actor: bool = False
     receipts: bool = True
     receipt_window: float = Field(default=0.05, ge=0, le=60)
     receipt_queue: int = Field(default=4096, ge=1, le=1_000_000)

@@ -265,6 +265,10 @@ class ActingStore(Verbs):
                 raise ImpersonationError(who.id, each, fields[each])
         if field in known:
             signed[field] = who.id
+        if signed.pop("on_behalf_of", None) not in (None, who.user_id):
+            raise ImpersonationError(who.id, "on_behalf_of", fields["on_behalf_of"])
+        if who.user_id is not None and "on_behalf_of" in known:
+            signed["on_behalf_of"] = who.user_id
         if field == "actor" and "trigger" in known and right.standing in who.roles:
             signed.setdefault("trigger", right.standing)
         if who.kind is Kind.AGENT and "source" in known and field == "actor":

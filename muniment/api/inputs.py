@@ -174,6 +174,7 @@ def origin(by: Mapping[str, Any]) -> Origin:
         session_id=name_or_none("session_id", by.get("session_id")),
         source_turns=names("source_turns", by.get("source_turns", ())),
         idempotency_key=name_or_none("idempotency_key", by.get("idempotency_key")),
+        on_behalf_of=name_or_none("on_behalf_of", by.get("on_behalf_of")),
     )
 
 

@@ -676,6 +676,7 @@ class Verbs:
         until: Time | None = ...,
         on_conflict: OnConflict = ...,
         by_actor: str | None = ...,
+        on_behalf_of: str | None = ...,
         reason: str | None = ...,
         idempotency_key: str | None = ...,
         approval: str | None = ...,

@@ -358,4 +358,6 @@ def request_body(origin: Origin, **asked: object) -> Mapping[str, object]:
     body: dict[str, Any] = msgspec.to_builtins({"origin": origin, **asked})
     # No caller says it, and keys were compared without it before there was such a field.
     del body["origin"]["claimed_at"]
+    if origin.on_behalf_of is None:
+        del body["origin"]["on_behalf_of"]
     return body
