@@ -27,18 +27,19 @@ from muniment.api.answers import Receipt, RollbackPlan
 from muniment.api.badcases import replayed
 from muniment.api.giving import Evidence, given_out
 from muniment.api.importing import Imported, read_document
+from muniment.api.inputs import scope_of
 from muniment.api.operation import Operation
 from muniment.api.operations import OPERATIONS
 from muniment.api.replaying import Badcase
 from muniment.api.shapes import shaped
 from muniment.api.signatures import Verbs
 from muniment.api.wire import revived
-from muniment.domain.acts import VERBS, Act
 from muniment.domain.scope import Scope
 from muniment.errors import (
     ConfigurationError,
     InvalidValueError,
     MunimentError,
+    NotFound,
     ServiceUnavailableError,
     UnknownFieldError,
 )
@@ -192,23 +193,22 @@ class Client(Verbs):
             return revived(operation.answer, response.json())
         except ValueError as error:
             raise ServiceUnavailableError(
-                str(response.url.host), str(error), may_be_written=_may_write(operation)
+                str(response.url.host), str(error), may_be_written=operation.writes
             ) from error
 
     def _sent(
         self, operation: Operation, /, *args: object, **given_: object
     ) -> httpx.Response:
-        given = _named(operation, args, given_)
+        given = _named(operation, _by_name(operation.verb, args, given_))
         path = operation.path
         for name in [each[1:-1] for each in path.split("/") if each[:1] == "{"]:
-            if name not in given:
-                raise InvalidValueError(name, None, "given")
-            path = path.replace(f"{{{name}}}", quote(str(given.pop(name)), safe=""))
+            part = _part(name, given.pop(name, None), operation.numbers)
+            path = path.replace(f"{{{name}}}", part)
         headers = _headers(operation, given)
         known = {**operation.needed, **operation.taken}
         for name in given:
             if name not in known:
-                raise UnknownFieldError(name, sorted(known))
+                raise UnknownFieldError(name, _fields_of(operation))
         sent = shaped(given)
         request = self._http.build_request(
             operation.method,
@@ -217,7 +217,7 @@ class Client(Verbs):
             params=_query(sent) if operation.method == "GET" else None,
             json=sent if operation.method == "POST" and known else None,
         )
-        return self._response(request, may_write=_may_write(operation))
+        return self._response(request, may_write=operation.writes)
 
     def _response(self, request: httpx.Request, *, may_write: bool) -> httpx.Response:
         try:
@@ -232,13 +232,6 @@ class Client(Verbs):
                 may_be_written=may_write and not isinstance(error, _NOT_SENT),
             ) from error
         raise _error(body)
-
-
-def _may_write(operation: Operation) -> bool:
-    """Whether what it asks for may change something, were it heard."""
-    if operation.method == "GET" or operation.verb.startswith("plan_"):
-        return False
-    return not operation.reads or VERBS[operation.verb].act is Act.OPERATE
 
 
 def _check(url: object, api_key: object) -> None:
@@ -259,22 +252,57 @@ def _check(url: object, api_key: object) -> None:
         )
 
 
-def _named(
-    operation: Operation, args: tuple[object, ...], fields: Mapping[str, object]
-) -> dict[str, Any]:
+def _by_name(
+    verb: str, args: tuple[object, ...], fields: Mapping[str, object]
+) -> dict[str, object]:
+    """Return what a verb was called with, or refuse what Python would of a method."""
+    names = _BY_PLACE.get(verb, ())
+    if len(args) > len(names):
+        raise TypeError(
+            f"{verb}() takes {len(names)} arguments by place but {len(args)} were given"
+        )
+    placed = dict(zip(names, args, strict=False))
+    for name in placed:
+        if name in fields:
+            raise TypeError(f"{verb}() got multiple values for argument {name!r}")
+    return {**placed, **fields}
+
+
+def _part(name: str, value: object, numbers: tuple[str, ...]) -> str:
+    """Return an argument as a part of a path; none that would make it another path."""
+    text = str(value) if name in numbers and value is not None else value
+    if not isinstance(text, str) or not text:
+        raise InvalidValueError(name, value, "text that is not empty")
+    if "/" in text or text in (".", ".."):
+        raise NotFound(f"no {name} is {shown(text)}; name one as the service gave it")
+    return quote(text, safe="")
+
+
+def _named(operation: Operation, called: Mapping[str, object]) -> dict[str, Any]:
     """Return what is sent, by the names of the operation."""
     given: dict[str, Any] = {
-        name: each for name, each in fields.items() if each is not None
+        name: each for name, each in called.items() if each is not None
     }
-    given |= dict(zip(_NAMES.get(operation.verb, ()), args, strict=False))
     if isinstance(ago := given.pop("older_than", None), timedelta):
         given["older_than_us"] = ago // timedelta(microseconds=1)
-    if "user_id" in given and not isinstance(given.get("principal"), Mapping):
-        given["scope"] = Scope.user(given.pop("user_id"))
+    is_about = "scope" in {**operation.needed, **operation.taken}
+    is_missing = "scope" in operation.needed and "scope" not in given
+    if is_missing or (is_about and "user_id" in given):
+        given["scope"] = scope_of(given.pop("user_id", None), given.get("scope"))
     for sent, argument in operation.renamed.items():
         if argument in given:
             given[sent] = given.pop(argument)
     return given
+
+
+def _fields_of(operation: Operation) -> list[str]:
+    """Return what a caller may say to an operation, by the names of the verb."""
+    sent = {**operation.needed, **operation.taken}
+    names = {operation.renamed.get(each, each) for each in sent}
+    names |= {"user_id"} if "scope" in sent else set()
+    names |= {"idempotency_key"} if operation.keyed else set()
+    names |= {"expected_version"} if operation.if_match else set()
+    return sorted(names | set(_INQUIRY if operation.reasoned else ()))
 
 
 def _point(given: object) -> object:
@@ -288,7 +316,7 @@ def _point(given: object) -> object:
 def _headers(operation: Operation, given: dict[str, Any]) -> dict[str, str]:
     """Take out of *given* what travels as a header."""
     found = {}
-    if operation.reads:
+    if operation.reasoned:
         for name in _INQUIRY:
             if name in given:
                 header = "Muniment-" + name.title().replace("_", "-")
@@ -323,9 +351,13 @@ def _error(body: Any) -> MunimentError:  # noqa: ANN401 - JSON
 
 _BY_STATUS: Final = {400: errors.InvalidInput, 404: errors.NotFound, 500: errors.Corruption}
 
-_NAMES: Final = {
-    verb: [each for each in inspect.signature(method).parameters if each != "self"]
+_BY_PLACE: Final = {
+    verb: [
+        name
+        for name, each in inspect.signature(method).parameters.items()
+        if name != "self" and each.kind is each.POSITIONAL_OR_KEYWORD
+    ]
     for verb in _BY_VERB
     if callable(method := getattr(MemoryStore, verb, None))
 }
-"""By verb, the names of its arguments, those that may come by their place first."""
+"""By verb, the arguments that need no name; the rest are by keyword alone."""

@@ -10,6 +10,9 @@ import pytest
 import typer
 from typer.main import get_command_name
 
+from muniment.api.operation import Operation
+from muniment.api.operations import OPERATIONS
+from muniment.archive import verifier
 from muniment.domain import events
 from muniment.errors import MunimentError
 from muniment.settings import Settings
@@ -110,6 +113,36 @@ def test_every_setting_is_documented() -> None:
     variables = {f"{prefix}{name}".upper() for name in Settings.model_fields}
 
     assert missing(variables, reference("settings.md")) == []
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda each: each.verb)
+def test_every_operation_is_documented_with_its_query(operation: Operation) -> None:
+    asked = f"`{operation.method} /v1{operation.path}"
+    fields = {**operation.needed, **operation.taken} if operation.method == "GET" else {}
+    query = "&".join(f"{name}=" for name in fields)
+
+    rows = [
+        row for row in reference("http.md").splitlines() if f"`{operation.verb}`" in row
+    ]
+
+    assert any(f"{asked}?{query}`" in row if query else f"{asked}`" in row for row in rows)
+
+
+def test_every_option_of_the_verifier_is_documented() -> None:
+    source = Path(verifier.__file__).read_text(encoding="utf-8")
+    options = set(re.findall(r'"(--[a-z-]+)"', source))
+
+    assert len(options) > 2
+    assert missing(options, reference("cli.md")) == []
+
+
+def test_every_decision_is_listed_once_in_its_order() -> None:
+    decisions = ROOT / "docs" / "adr"
+    index = (decisions / "README.md").read_text(encoding="utf-8")
+
+    assert re.findall(r"^\| \[\d{4}\]\((.*?)\)", index, re.MULTILINE) == [
+        each.name for each in sorted(decisions.glob("0*.md"))
+    ]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=named)

@@ -315,7 +315,8 @@ class Receipt:
         fact_ids: The facts it touched, in order.
         facts: What was remembered, one for each item; of a batch alone.
         diff: What it changed; of rollbacks and undos alone.
-        deferred: Whether it waits for a legal hold to be released.
+        deferred: Whether some of it waits: for a legal hold to be released or, of what was
+            shared, for the memory that has a copy to be thawed.
         hold_id: The hold it placed; of ``place_hold`` alone.
     """
 

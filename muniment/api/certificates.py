@@ -3,7 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
+
+SHARED: Final = "shared"
+"""What an erasure calls the copies of facts in memories they were shared with."""
 
 _BEYOND_REACH = (
     "beyond reach: write-ahead logs, replicas and backups; what they hold is ciphertext "
@@ -18,7 +22,10 @@ class ErasureStatus(StrEnum):
     """Every store was purged, and looked at afterwards."""
 
     PARTIAL = "PARTIAL"
-    """The keys are gone, so nothing can be read; a store is not verified yet."""
+    """
+    The keys of the memory are gone, so nothing of it can be read, but something is left: a
+    store is not verified yet, or a shared copy is held, or in a frozen memory.
+    """
 
     DEFERRED = "DEFERRED"
     """A legal hold stands against it; the subject is stored and not used until then."""

@@ -1,5 +1,7 @@
 """A store in which several write the same facts, and what loses against them is kept."""
 
+import hashlib
+import json
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -9,13 +11,14 @@ from muniment.api.acting import by_principal
 from muniment.api.answers import Fact
 from muniment.api.fields import By
 from muniment.api.proposals import Proposal, Proposals
+from muniment.api.retrying import anew
 from muniment.api.shapes import shaped
 from muniment.domain.access_events import ProposalMade, Proposed
 from muniment.domain.events import RevisionCause
 from muniment.domain.scope import ScopeKind
 from muniment.errors import (
     ChangeContestedError,
-    LedgerBusyError,
+    IdempotencyConflictError,
     NotFound,
     VersionConflictError,
 )
@@ -28,8 +31,6 @@ REVISIONS: Final[Mapping[str, RevisionCause]] = {
     "correct": RevisionCause.CORRECTED,
 }
 """By verb, why a fact says something else; a proposal of one is a contested change."""
-
-_ATTEMPTS: Final = 10
 
 
 class ContestableStore(AccountableStore):
@@ -48,26 +49,30 @@ class ContestableStore(AccountableStore):
         if not by_principal.get():
             return self._revise_alone(fact_id, cause, fields, action=action)
         inputs.name("fact_id", fact_id)
-        for _ in range(_ATTEMPTS):
-            asked, is_blind = fields, fields.get("expected_version") is None
-            if is_blind and self._settings.truth_sources:
-                # What is looked at here is what is written upon.
-                asked = self._upon_what_is_known(fact_id, fields, action)
+        if fields.get("expected_version") is not None:
             try:
-                return super()._revise(fact_id, cause, asked, action=action)
+                return self._revise_alone(fact_id, cause, fields, action=action)
             except VersionConflictError as error:
                 fact = self._shared_and_known(fact_id)
                 if fact is None:
                     raise
-                if not is_blind and not self._outranks(fields, fact):
+                if not self._outranks(fields, fact):
                     raise self._contested(fact, error.expected, fields, action) from None
-                fields = {**fields, "expected_version": None}
-        raise LedgerBusyError(self._settings.lock_timeout)
+            fields = {**fields, "expected_version": None}
+
+        def attempt() -> Fact:
+            # What is looked at here is what is written upon.
+            asked = self._upon_what_is_known(fact_id, fields, action)
+            return self._revise_alone(fact_id, cause, asked, action=action)
+
+        return anew(attempt, where=VersionConflictError)
 
     def _upon_what_is_known(
         self, fact_id: str, fields: Mapping[str, Any], action: str
     ) -> Mapping[str, Any]:
         """Return a change with the version it is made on, unless that outranks it."""
+        if not self._settings.truth_sources:
+            return fields
         head = self._head(fact_id)
         fact = self._shared_and_known(fact_id)
         if fact is None:
@@ -85,8 +90,11 @@ class ContestableStore(AccountableStore):
             "actor": by.get("actor"),
             "reason": by.get("reason") or proposal.reason,
             "trigger": "arbitration",
-            "idempotency_key": f"arbitrate {proposal.proposal_id} by {by.get('actor')}",
         }
+        # Whoever finishes what another began asks for another thing: they answer for it.
+        said = json.dumps([fields["actor"], fields["reason"]]).encode()
+        digest = hashlib.sha256(said).hexdigest()
+        fields["idempotency_key"] = f"arbitrate {proposal.proposal_id} {digest}"
         cause = REVISIONS[proposal.verb]
         return self._revise_alone(fact_id, cause, fields, action=proposal.verb)
 
@@ -131,9 +139,13 @@ class ContestableStore(AccountableStore):
         }
         proposed = Proposed(reason=origin.reason, asked={**asked, "fact_id": fact.fact_id})
         made = ProposalMade(verb=action, size=1, needed=1, proposal=proposed)
-        proposal_id, _ = Proposals(self._ledger).make(
-            fact.scope, made, origin, fact_id=fact.fact_id
-        )
+        try:
+            proposal_id, _ = Proposals(self._ledger).make(
+                fact.scope, made, origin, fact_id=fact.fact_id
+            )
+        except IdempotencyConflictError as error:
+            # As the caller named it.
+            raise IdempotencyConflictError(str(key), error.tx_id) from None
         head = self._head(fact.fact_id)
         return ChangeContestedError(fact.fact_id, expected, head, proposal_id)
 

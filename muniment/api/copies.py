@@ -6,7 +6,7 @@ everywhere. Which is a copy of which stays readable, so it is found after every 
 the first is destroyed.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -47,11 +47,13 @@ class Copies:
 
     def of_subject(self, subject_ref: str) -> list[Copy]:
         """Return the copies of what was a subject's, and the copies of those."""
-        return self._reached(lambda each: each.shared.source_ref == subject_ref)
+        return _reached(
+            list(self._all()), lambda each: each.shared.source_ref == subject_ref
+        )
 
-    def of_fact(self, fact_id: str) -> list[Copy]:
-        """Return the copies of a fact, and the copies of those."""
-        return self._reached(lambda each: each.shared.source_fact_id == fact_id)
+    def of_facts(self, fact_ids: Collection[str]) -> list[Copy]:
+        """Return the copies of some facts, and the copies of those."""
+        return copies_of(fact_ids, list(self._all())) if fact_ids else []
 
     def readable(self, copies: Sequence[Copy]) -> list[Copy]:
         """Return those of *copies* whose content can be read still."""
@@ -121,19 +123,6 @@ class Copies:
             return False
         return bool(self.ledger.vault.keys(subject, [stamped[0].sealed.key_id]))
 
-    def _reached(self, is_direct: Callable[[Copy], bool]) -> list[Copy]:
-        known = list(self._all())
-        found = {each.fact_id: each for each in known if is_direct(each)}
-        while True:
-            further = [
-                each
-                for each in known
-                if each.fact_id not in found and each.shared.source_fact_id in found
-            ]
-            if not further:
-                return list(found.values())
-            found.update((each.fact_id, each) for each in further)
-
     def _all(self) -> Iterator[Copy]:
         before = None
         while True:
@@ -152,6 +141,24 @@ class Copies:
             if len(stamped) < _AT_ONCE:
                 return
             before = str(stamped[-1].sealed.originator_id)
+
+
+def copies_of(fact_ids: Collection[str], known: Sequence[Copy]) -> list[Copy]:
+    """Return those of *known* that are copies of some facts, and the copies of those."""
+    return _reached(known, lambda each: each.shared.source_fact_id in fact_ids)
+
+
+def _reached(known: Sequence[Copy], is_direct: Callable[[Copy], bool]) -> list[Copy]:
+    found = {each.fact_id: each for each in known if is_direct(each)}
+    while True:
+        further = [
+            each
+            for each in known
+            if each.fact_id not in found and each.shared.source_fact_id in found
+        ]
+        if not further:
+            return list(found.values())
+        found.update((each.fact_id, each) for each in further)
 
 
 def _on(

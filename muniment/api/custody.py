@@ -287,7 +287,8 @@ class CustodialStore(WritingStore):
 
         Returns:
             The certificate; ``DEFERRED`` under a legal hold, ``PARTIAL`` while a store is
-            not verified. Erasing again changes nothing and succeeds.
+            not verified or a shared copy is held or frozen. Erasing again changes nothing
+            and succeeds.
 
         Raises:
             InvalidValueError: If *reason* says nothing.

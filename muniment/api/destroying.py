@@ -1,15 +1,14 @@
 """Carrying out what was announced: keys first, then every derived copy, step by step."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
 
-from muniment.api.certificates import StoreReport
+from muniment.api.certificates import SHARED, StoreReport
 from muniment.api.certifying import certified
-from muniment.api.copies import Copies, Copy
+from muniment.api.copies import Copies, Copy, copies_of
 from muniment.api.lookup import Lookup
 from muniment.api.proposals import Proposals
-from muniment.api.redacting import WordsRedactor, words_of
+from muniment.api.redacting import Words, WordsRedactor, words_of
 from muniment.domain.events import FactRedacted, SubjectErased
 from muniment.ledger.codec import topic_of
 from muniment.ledger.destruction import Destruction, Step
@@ -17,10 +16,6 @@ from muniment.ledger.records import FACT, SUBJECT
 from muniment.ledger.tombstones import append_tombstone, said_again
 from muniment.ledger.transaction import Transaction
 from muniment.projections.beliefs import DerivedStore
-
-
-SHARED: Final = "shared"
-"""What an erasure calls the copies of facts in memories they were shared with."""
 
 
 class Destroyer:
@@ -66,7 +61,7 @@ class Destroyer:
                 if destruction.step is Step.DONE and self._is_said(destruction):
                     continue
                 if self._confirmed(destruction):
-                    self._carry_out(destruction)
+                    self._carry_out(destruction, self._copies_of(destruction))
 
     def _is_said(self, destruction: Destruction) -> bool:
         """Whether the event that says so is in the ledger."""
@@ -130,19 +125,26 @@ class Destroyer:
         topic = topic_of(FactRedacted)
         return next(e.position for e in stamped if e.sealed.topic == topic)
 
-    def _carry_out(self, destruction: Destruction) -> None:
-        """Do every step that is left; each is recorded once it is done."""
+    def _carry_out(self, destruction: Destruction, copies: Sequence[Copy]) -> None:
+        """
+        Do every step that is left; each is recorded once it is done.
+
+        Args:
+            destruction: Which.
+            copies: What others were given of it. No more are made of what is gone.
+        """
         words, also = words_of(destruction), self._contested(destruction)
         if destruction.step is Step.ANNOUNCED and words is not None:
-            self._words.destroy(destruction, words)
+            drawn = self._drawn_from(destruction, words)
+            self._words.destroy(destruction, words, also=drawn)
         elif destruction.step is Step.ANNOUNCED or also:
             self._destructions.destroy_keys(destruction, also=also)
         if not destruction.stream:
             for store in self._lookup.derived:
                 self._purge(store, destruction)
-        self._redact_copies(destruction)
+        self._redact_copies(destruction, copies)
         self._destructions.move(destruction, Step.PURGED)
-        stores = self._verified(destruction, self._destructions.counts(destruction))
+        stores = self._verified(destruction, copies)
         done = all(each.verified and not each.remaining for each in stores)
         step = Step.DONE if done else Step.PURGED
         text = "" if destruction.stream else self._certified(destruction, stores)
@@ -155,22 +157,30 @@ class Destroyer:
         fact_id = destruction.stream.removeprefix(FACT)
         return Proposals(self._ledger).keys_about(fact_id, destruction.subject_ref)
 
-    def _copies_of(self, destruction: Destruction) -> list[Copy]:
-        if destruction.stream:
-            return self._copies.of_fact(destruction.stream.removeprefix(FACT))
-        return self._copies.of_subject(destruction.subject_ref)
+    def _drawn_from(self, destruction: Destruction, words: Words) -> list[int]:
+        """Return the keys of what was proposed to say, drawn from *words*."""
+        return Proposals(self._ledger).keys_drawn_from(words, destruction.subject_ref)
 
-    def _redact_copies(self, destruction: Destruction) -> None:
+    def _copies_of(self, destruction: Destruction) -> list[Copy]:
+        """Return the copies of a fact or of what was a subject's, of all there are."""
+        if not destruction.stream:
+            return self._copies.of_subject(destruction.subject_ref)
+        if destruction.stream.startswith(FACT):
+            return self._copies.of_facts([destruction.stream.removeprefix(FACT)])
+        return []
+
+    def _redact_copies(self, destruction: Destruction, copies: Sequence[Copy]) -> None:
         """Make unreadable what others were given of it; where a hold binds that, later."""
-        copies = self._copies.readable(self._copies_of(destruction))
-        if not copies:
+        left = self._copies.readable(copies)
+        if not left:
             return
-        self._destructions.count(destruction, SHARED, len(copies))
-        self._copies.redact(copies, by=self.announce)
-        streams = {FACT + each.fact_id for each in copies}
+        self._destructions.count(destruction, SHARED, len(left))
+        self._copies.redact(left, by=self.announce)
+        names = {FACT + each.fact_id: each.fact_id for each in left}
         for announced in self._destructions.unfinished():
-            if announced.stream in streams and self._confirmed(announced):
-                self._carry_out(announced)
+            if announced.stream in names and self._confirmed(announced):
+                theirs = copies_of([names[announced.stream]], copies)
+                self._carry_out(announced, theirs)
 
     def _purge(self, store: DerivedStore, destruction: Destruction) -> None:
         """Remove a subject from one store, counted before: another may do it, too."""
@@ -179,20 +189,21 @@ class Destroyer:
         self._destructions.count(destruction, store.name, store.purge(ref))
 
     def _verified(
-        self, destruction: Destruction, counts: Mapping[str, int]
+        self, destruction: Destruction, copies: Sequence[Copy]
     ) -> tuple[StoreReport, ...]:
         """Overwrite what was removed, and look what is left, store by store."""
-        words = words_of(destruction)
+        words, counts = words_of(destruction), self._destructions.counts(destruction)
         vault = StoreReport(
             store="vault",
             removed=counts.get("vault", 0),
             remaining=self._destructions.remaining(destruction)
             + len(self._contested(destruction))
             if words is None
-            else self._words.remaining(destruction, words),
+            else self._words.remaining(destruction, words)
+            + len(self._drawn_from(destruction, words)),
             verified=self._destructions.scrub(),
         )
-        shared = self._report_of_copies(destruction, counts.get(SHARED, 0))
+        shared = self._report_of_copies(copies, counts.get(SHARED, 0))
         if destruction.stream:
             return vault, *shared
         derived = (
@@ -207,10 +218,9 @@ class Destroyer:
         return vault, *derived, *shared
 
     def _report_of_copies(
-        self, destruction: Destruction, found: int
+        self, copies: Sequence[Copy], found: int
     ) -> tuple[StoreReport, ...]:
         """Return what is left of copies, if there ever were any."""
-        copies = self._copies_of(destruction)
         if not copies:
             return ()
         left = len(self._copies.readable(copies))

@@ -8,6 +8,7 @@ from typing import Any, Final, Literal, Unpack
 from muniment.api import inputs
 from muniment.api.answers import Fact
 from muniment.api.fields import Deed
+from muniment.api.retrying import anew
 from muniment.api.sharing import SharingStore
 from muniment.api.verbs import verb, write_verb
 from muniment.domain.events import RevisionCause
@@ -56,7 +57,7 @@ class HandedOver:
         policy: What was to be done with them.
         to: Who has them now, if they were kept.
         fact_ids: Which.
-        deferred: Those among them that a legal hold keeps until it is released.
+        deferred: Those among them of which some waits, as of a `Receipt`.
     """
 
     policy: Policy
@@ -202,7 +203,7 @@ class EntrustingStore(SharingStore):
     def _entrusted(
         self, fact_id: str, said: Mapping[str, str], by: Mapping[str, Any]
     ) -> Fact:
-        while True:
+        def attempt() -> Fact:
             head = self._head(fact_id)
             fact = self.get(fact_id)
             _shared_scope(fact.scope)
@@ -214,14 +215,12 @@ class EntrustingStore(SharingStore):
                 "source_turns": fact.source_turns,
                 "expected_version": head,
             }
-            try:
-                # Not as a change that could be contested: it says nothing else.
-                return self._revise_alone(
-                    fact_id, RevisionCause.CORRECTED, fields, action="entrust"
-                )
-            except VersionConflictError:
-                # Somebody wrote in between; what they said is kept, and read again.
-                continue
+            # Not as a change that could be contested: it says nothing else.
+            return self._revise_alone(
+                fact_id, RevisionCause.CORRECTED, fields, action="entrust"
+            )
+
+        return anew(attempt, where=VersionConflictError)
 
     def _all_shared(self, scope: Scope) -> Iterator[SharedFact]:
         # This moment, not that of the last write: a date comes without one.

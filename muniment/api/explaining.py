@@ -290,7 +290,13 @@ class ExplainingStore(ContextStore):
         self, case: _Case, fact_id: str, instead: Fact | None, checks: list[Check]
     ) -> _Lost:
         subject, events = self._ledger.fact(fact_id)
-        known = [each for each in events if each.position <= case.point.position]
+        known = [
+            each
+            for each in events
+            # Thinning ends nothing that is believed.
+            if each.position <= case.point.position
+            and not isinstance(each.event, FactThinned)
+        ]
         last = self._lookup.versions(subject, known)[-1]
         by = f" by {last.actor}" if last.actor else ""
         why = f" ({last.reason})" if last.reason else ""

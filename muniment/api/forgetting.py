@@ -1,25 +1,25 @@
 """Forgetting for good: redaction, erasure, and the holds that stand against them."""
 
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Final
 
 import msgspec
 
 from muniment.api.answers import Receipt
 from muniment.api.certificates import (
+    SHARED,
     ErasureCertificate,
     ErasurePlan,
     ErasureStatus,
 )
 from muniment.api.certifying import kept_certificate
 from muniment.api.copies import Copies
-from muniment.api.destroying import SHARED, Destroyer
+from muniment.api.destroying import Destroyer
 from muniment.api.drawn import drawn_from
 from muniment.api.lookup import Lookup
 from muniment.api.redacting import Words, WordsRedactor
+from muniment.api.retrying import anew
 from muniment.api.transacting import receipt
 from muniment.domain import subject as subjects
 from muniment.domain.commands import (
@@ -47,10 +47,6 @@ from muniment.ledger.ledger import Committed
 from muniment.ledger.records import FACT, Origin
 from muniment.ledger.transaction import Request, Transaction
 from muniment.ledger.vault import Subject
-
-
-_ATTEMPTS: Final = 10
-"""How often it is looked up anew which facts those are, while others are written."""
 
 
 class Forgetter:
@@ -90,8 +86,9 @@ class Forgetter:
         self.resume()
         # Asked for again it waits still, and no event says so anew.
         waiting |= _deferred_by(committed)
-        self._set_copies_aside(waiting)
-        return replace(receipt(committed), deferred=bool(waiting))
+        self._copies.set_aside(self._copies.of_facts(waiting))
+        waits = bool(waiting) or self._is_left_in_copies([fact_id])
+        return replace(receipt(committed), deferred=waits)
 
     def redact_words(
         self, subject: Subject, words: Words, origin: Origin, *, with_facts: bool
@@ -108,9 +105,9 @@ class Forgetter:
             with_facts: Whether the facts drawn from it are redacted with it.
         """
         self._words.refuse_what_cannot_be_parted(words)
-        return self._anew(
-            partial(self._redact_words, subject, words, origin, with_facts=with_facts)
-        )
+        attempt = partial(self._redact_words, subject, words, origin, with_facts=with_facts)
+        # Which facts those are is looked up, while others are written.
+        return anew(attempt, where=PlanOutdatedError)
 
     def _redact_words(
         self, subject: Subject, words: Words, origin: Origin, *, with_facts: bool
@@ -146,7 +143,8 @@ class Forgetter:
         )
         self.resume()
         waits |= any(isinstance(e.event, WordsRedactionDeferred) for e in committed.events)
-        self._set_copies_aside(waiting | _deferred_by(committed))
+        self._copies.set_aside(self._copies.of_facts(waiting | _deferred_by(committed)))
+        waits = waits or self._is_left_in_copies(facts)
         return replace(receipt(committed), deferred=waits)
 
     def _redact_each(self, transaction: Transaction, fact_ids: Sequence[str]) -> list[str]:
@@ -279,16 +277,16 @@ class Forgetter:
         """Go on with everything that is announced and not done, see `Destroyer`."""
         self._destroyer.resume(every=every)
 
-    def _set_copies_aside(self, fact_ids: Iterable[str]) -> None:
-        for fact_id in sorted(fact_ids):
-            self._copies.set_aside(self._copies.of_fact(fact_id))
+    def _is_left_in_copies(self, fact_ids: Sequence[str]) -> bool:
+        """
+        Whether copies can still be read of facts that were made unreadable.
 
-    def _anew(self, attempt: Callable[[], Receipt]) -> Receipt:
-        """Do what rests on facts that were looked up, anew where others were written."""
-        for _ in range(_ATTEMPTS - 1):
-            with suppress(PlanOutdatedError):
-                return attempt()
-        return attempt()
+        A hold on such a copy, or a freeze of the memory it is in, is in the way of it; the
+        release, or the thaw, carries it out.
+        """
+        undone = {each.stream for each in self._destructions.unfinished()}
+        gone = [each for each in fact_ids if FACT + each in undone]
+        return bool(self._copies.readable(self._copies.of_facts(gone)))
 
     def _nothing_left(self) -> ErasureCertificate:
         """Return what is said where nothing is known under the name that was given."""

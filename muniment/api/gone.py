@@ -81,6 +81,8 @@ class Missing:
             events = streams.get(FACT + fact_id, ())
             if self._is_erased(events):
                 yield Gone(kind="fact", name=fact_id, token=ERASED, since=None)
+                # That it was redacted before makes it no second one that is gone.
+                continue
             for each in events:
                 if each.sealed.topic == redacted:
                     since = moment(each.recorded_at)

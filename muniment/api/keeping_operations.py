@@ -5,7 +5,7 @@ from typing import Any, Final, Literal
 from muniment.api.answers import Receipt
 from muniment.api.custody import Verification
 from muniment.api.importing import Imported
-from muniment.api.operation import OF, ask, read, write
+from muniment.api.operation import OF, ask, keep, read, write
 from muniment.api.request_fields import LONG_AGO, PointBody, RuleBody, Text, Time
 from muniment.api.retaining import Retirement
 from muniment.archive.told import Archived, ArchivePlan, Rows
@@ -36,19 +36,19 @@ KEEPING: Final = (
     read("prove_consistency", "/proofs/consistency/{size}", str, numbers=("size",)),
     ask("verify", "/verification", Verification, taken={"published": list[Text]}),
     read("index_progress", "/index", Progress),
-    ask("catch_up", "/index/catch-up", Progress),
-    ask("reconcile", "/index/reconcile", tuple[Difference, ...], taken={"mend": bool}),
-    ask(
+    keep("catch_up", "/index/catch-up", Progress),
+    keep("reconcile", "/index/reconcile", tuple[Difference, ...], taken={"mend": bool}),
+    keep(
         "reindex",
         "/index/reindex",
         Progress,
         taken={"embedder": Literal["local", "openai", "hashing", "none"]},
     ),
-    ask("rebuild", "/maintenance/rebuild", int),
-    ask("rotate_key", "/maintenance/rotate-key", int),
+    keep("rebuild", "/maintenance/rebuild", int),
+    keep("rotate_key", "/maintenance/rotate-key", int),
     ask("plan_archive", "/archive/plan", ArchivePlan, taken=LONG_AGO),
-    ask("archive", "/archive", Archived, taken=LONG_AGO),
-    ask("prune", "/archive/prune", int),
+    keep("archive", "/archive", Archived, taken=LONG_AGO),
+    keep("prune", "/archive/prune", int),
     ask("query_archive", "/archive/query", Rows, needed={"sql": Text}),
     write(
         "export",
@@ -80,7 +80,7 @@ KEEPING: Final = (
         status=201,
         download="application/zip",
     ),
-    ask(
+    keep(
         "import_export",
         "/imports",
         Imported,

@@ -24,6 +24,7 @@ class Operation:
         numbers: Which arguments in the path are whole numbers.
         renamed: By field, the argument of the verb, where they differ.
         if_match: Whether ``If-Match`` names the version that the caller decided on.
+        writes: Whether what it asks for may change something, were it heard.
         keyed: Whether it takes an ``Idempotency-Key``.
         status: Of success.
         download: The media type of an answer that is a file; ``None`` for one as JSON.
@@ -38,14 +39,15 @@ class Operation:
     numbers: tuple[str, ...] = ()
     renamed: Mapping[str, str] = field(default_factory=dict)
     if_match: bool = False
+    writes: bool = False
     keyed: bool = False
     status: int = 200
     download: str | None = None
 
     @property
-    def reads(self) -> bool:
-        """Whether it takes a reason as a header."""
-        return not self.keyed and "reason" not in {**self.needed, **self.taken}
+    def reasoned(self) -> bool:
+        """Whether it takes a reason as a header: nothing of it is appended with one."""
+        return "reason" not in {**self.needed, **self.taken}
 
 
 def read(verb: str, path: str, answer: Any, **fields: Any) -> Operation:  # noqa: ANN401
@@ -58,22 +60,25 @@ def ask(verb: str, path: str, answer: Any, **fields: Any) -> Operation:  # noqa:
     return Operation(verb=verb, method="POST", path=path, answer=answer, **fields)
 
 
+def keep(verb: str, path: str, answer: Any, **fields: Any) -> Operation:  # noqa: ANN401
+    """Return an operation that changes something, and takes a reason as a look does."""
+    return ask(verb, path, answer, writes=True, **fields)
+
+
 def write(
     verb: str,
     path: str,
     answer: Any = Receipt,  # noqa: ANN401 - a type, or an alias of one
     **fields: Any,  # noqa: ANN401 - those of `Operation`
 ) -> Operation:
-    """Return an operation that writes, with the fields that say who does it and why."""
+    """Return an operation that appends, with the fields that say who does it and why."""
     fields["taken"] = {**fields.get("taken", {}), **fields.pop("by", BY)}
     if verb in WATCHED:
         fields["taken"]["approval"] = Text
     for name in fields.get("needed", {}):
         fields["taken"].pop(name, None)
     keyed = fields.pop("keyed", True)
-    return Operation(
-        verb=verb, method="POST", path=path, answer=answer, keyed=keyed, **fields
-    )
+    return keep(verb, path, answer, keyed=keyed, **fields)
 
 
 OF: Final[Fields] = {"scope": Whose}

@@ -37,6 +37,7 @@ from muniment.api.operation import (
     SESSION,
     WHY,
     ask,
+    keep,
     read,
     write,
 )
@@ -255,7 +256,7 @@ OPERATIONS: Final = (
         keyed=False,
     ),
     read("count_lost_receipts", "/receipts/lost", int),
-    ask("flush_receipts", "/receipts/flush", type(None)),
+    keep("flush_receipts", "/receipts/flush", type(None)),
     ask("plan_rollback", "/rollbacks/plan", RollbackPlan, taken=ONE_OF_THREE),
     write(
         "apply",

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from muniment.api.redacting import Words, newly_drawn_from, refuse_redacted
+from muniment.api.transacting import request_body
 from muniment.domain.access_events import (
     ProposalApproved,
     ProposalCarriedOut,
@@ -111,16 +113,23 @@ class Proposals:
 
         Raises:
             FactRedactedError: If that is unreadable already.
+            WordsRedactedError: If that is drawn from turns that are, or wait to be.
         """
         named: list[str] = []
+        said = made.proposal.asked if made.proposal is not None else {}
 
         def work(transaction: Transaction) -> None:
-            if fact_id is not None and transaction.fact(fact_id).redacted:
-                raise FactRedactedError(fact_id)
+            if fact_id is not None:
+                _refuse_unreadable(transaction, fact_id, said)
             named.append(next(new_fact_ids(transaction.recorded_at)))
             transaction.open_stream(PROPOSAL + named[-1], made)
 
-        committed = self._transact("propose", scope, origin, work)
+        asked = {
+            # Which version a fact is in is looked up: a retry asks for what it asked for.
+            "asked": {name: said[name] for name in said if name != "version"},
+            "verb": made.verb,
+        }
+        committed = self._transact("propose", scope, origin, work, **asked)
         if committed.repeated:
             return committed.events[0].stream.removeprefix(PROPOSAL), committed
         return named[-1], committed
@@ -132,9 +141,14 @@ class Proposals:
         Raises:
             OwnProposalError: If it is their own.
             ProposalStateError: If it is no longer open.
+            WordsRedactedError: If it is to say what is drawn from turns that are
+                unreadable, or wait to be.
         """
+        changes = None if proposal.verb == SHARE else proposal.asked.get("fact_id")
 
         def work(transaction: Transaction, events: Sequence[Event]) -> None:
+            if changes is not None:
+                _refuse_unreadable(transaction, str(changes), proposal.asked)
             agreed = ProposalApproved(approver=self._digest(str(origin.actor)))
             if agreed not in events:
                 transaction.add_to(PROPOSAL + proposal.proposal_id, [agreed])
@@ -163,7 +177,8 @@ class Proposals:
             stream = PROPOSAL + proposal.proposal_id
             transaction.add_to(stream, [ProposalCarriedOut()])
 
-        return self._transact("carry_out", proposal.scope, origin, work)
+        named = {"proposal_id": proposal.proposal_id}
+        return self._transact("carry_out", proposal.scope, origin, work, **named)
 
     def find(self, proposal_id: str) -> Proposal:
         """
@@ -199,6 +214,15 @@ class Proposals:
 
     def keys_about(self, fact_id: str, subject_ref: str) -> list[int]:
         """Return the keys of readable proposals that say what a fact is to say."""
+        return self._keys(subject_ref, lambda asked: asked.get("fact_id") == fact_id)
+
+    def keys_drawn_from(self, words: Words, subject_ref: str) -> list[int]:
+        """Return the keys of readable proposals to say what is drawn from *words*."""
+        return self._keys(subject_ref, lambda asked: any(map(words.has, turns_of(asked))))
+
+    def _keys(
+        self, subject_ref: str, is_meant: Callable[[Mapping[str, Json]], bool]
+    ) -> list[int]:
         subject = self.ledger.vault.subject(subject_ref)
         if subject is None or subject.scope.kind is ScopeKind.USER:
             # A memory of one's own has none.
@@ -215,7 +239,7 @@ class Proposals:
                 made = recorded.event
                 if not isinstance(made, ProposalMade) or made.verb == SHARE:
                     continue
-                if made.proposal and made.proposal.asked.get("fact_id") == fact_id:
+                if made.proposal and is_meant(made.proposal.asked):
                     found.append(stamped.sealed.key_id)
         return found
 
@@ -233,7 +257,8 @@ class Proposals:
         def checked(transaction: Transaction) -> None:
             work(transaction, _checked(transaction, proposal, ProposalState.OPEN))
 
-        return self._transact(action, proposal.scope, origin, checked)
+        named = {"proposal_id": proposal.proposal_id}
+        return self._transact(action, proposal.scope, origin, checked, **named)
 
     def _digest(self, actor: str) -> str:
         key = sealing.derived(self.ledger.vault.ledger_key, "approver")
@@ -245,6 +270,7 @@ class Proposals:
         scope: Scope,
         origin: Origin,
         work: Callable[[Transaction], None],
+        **asked: object,
     ) -> Committed:
         return self.ledger.transact(
             Request(
@@ -252,7 +278,7 @@ class Proposals:
                 origin=origin,
                 scope=scope,
                 fact_id=None,
-                body={"reason": origin.reason},
+                body=request_body(origin, **asked),
                 work=work,
                 passes_freeze=True,
             )
@@ -288,6 +314,12 @@ class Proposals:
         )
 
 
+def turns_of(asked: Mapping[str, Json]) -> tuple[str, ...]:
+    """Return the turns that what is proposed is drawn from."""
+    named = asked.get("source_turns")
+    return tuple(map(str, named)) if isinstance(named, list | tuple) else ()
+
+
 _PROPOSALS_MAX = 10_000
 _AT_ONCE = 1_000
 
@@ -307,6 +339,17 @@ def _state(events: Sequence[Event]) -> ProposalState:
             approvers = {e.approver for e in events if isinstance(e, ProposalApproved)}
             enough = len(approvers) >= made.needed
             return ProposalState.APPROVED if enough else ProposalState.OPEN
+
+
+def _refuse_unreadable(
+    transaction: Transaction, fact_id: str, asked: Mapping[str, Json]
+) -> None:
+    """Refuse what a fact is to say where that is unreadable, or what it is drawn from."""
+    fact = transaction.fact(fact_id)
+    if fact.redacted:
+        raise FactRedactedError(fact_id)
+    says = "content" in asked
+    refuse_redacted(transaction, newly_drawn_from(fact, turns_of(asked), says=says))
 
 
 def _checked(

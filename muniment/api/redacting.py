@@ -7,11 +7,12 @@ that has words of the turn goes, the others stay. What is said or summarised aft
 sealed under another key from the start, since the event that says so comes first.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from muniment.api.turns import named_turn
 from muniment.domain import session as sessions
+from muniment.domain.fact import FactState
 from muniment.domain.session import (
     RedactSession,
     RedactTurn,
@@ -94,6 +95,22 @@ def refuse_redacted(transaction: Transaction, turn_ids: Iterable[str]) -> None:
                 raise WordsRedactedError(session_id)
 
 
+def newly_drawn_from(fact: FactState, turn_ids: Iterable[str], *, says: bool) -> set[str]:
+    """
+    Return the turns that a change of a fact is drawn from, not those it only keeps.
+
+    Args:
+        fact: Before it.
+        turn_ids: Of what the change names as its source.
+        says: Whether the fact is to say something else.
+    """
+    turns = set(turn_ids)
+    if says:
+        return turns
+    said = (fact.said(each.version).content for each in fact.beliefs)
+    return turns.difference(*(e.evidence.source_turns for e in said if e is not None))
+
+
 def words_of(destruction: Destruction) -> Words | None:
     """Return what was said that *destruction* is about, if it is about such."""
     stream = destruction.stream
@@ -161,8 +178,17 @@ class WordsRedactor:
         opened = self._ledger.mapper.opened(stamped, None)
         return next(each.position for each in opened if _says(each, words))
 
-    def destroy(self, destruction: Destruction, words: Words) -> None:
-        """Destroy the keys; of those that open other words, too, keep what is left."""
+    def destroy(
+        self, destruction: Destruction, words: Words, *, also: Collection[int] = ()
+    ) -> None:
+        """
+        Destroy the keys; of those that open other words, too, keep what is left.
+
+        Args:
+            destruction: Of *words*.
+            words: What was said.
+            also: Further keys of its subject, of streams that say what was drawn from it.
+        """
         gone = self._gone(destruction, words)
         places = {each.position for each in gone}
         lost = {each.sealed.key_id for each in gone}
@@ -173,7 +199,8 @@ class WordsRedactor:
         ]
         subject = self._ledger.vault.subject(destruction.subject_ref)
         kept = self._own_keys(subject, left) if subject is not None else ()
-        self._destructions.part_keys(destruction, [_place(e) for e in gone], kept or ())
+        places_gone = [_place(each) for each in gone]
+        self._destructions.part_keys(destruction, places_gone, kept, also=also)
 
     def remaining(self, destruction: Destruction, words: Words) -> int:
         """Return how much of it can be read all the same, looked up once more."""

@@ -8,8 +8,15 @@ from muniment.api import inputs
 from muniment.api.answers import Fact
 from muniment.api.contesting import REVISIONS, ContestableStore
 from muniment.api.fields import By
-from muniment.api.proposals import SHARE, Proposal, Proposals, ProposalState
+from muniment.api.proposals import (
+    SHARE,
+    Proposal,
+    Proposals,
+    ProposalState,
+    turns_of,
+)
 from muniment.api.sensitivity import ACCESS_LEVEL
+from muniment.api.turns import named_turn
 from muniment.api.verbs import verb, write_verb
 from muniment.domain.access_events import FactShared, ProposalMade, Proposed
 from muniment.domain.scope import Scope, ScopeKind
@@ -75,6 +82,8 @@ class SharingStore(ContestableStore):
             OwnProposalError: If it is the actor's own.
             ProposalStateError: If it is no longer open, or was redacted with its fact.
             VersionConflictError: If the fact to be shared says something else by now.
+            WordsRedactedError: If a contested change is drawn from turns that are
+                unreadable, or wait to be.
         """
         proposals, origin = Proposals(self._ledger), inputs.origin(by)
         proposal = proposals.find(inputs.name("proposal_id", proposal_id))
@@ -184,13 +193,24 @@ class SharingStore(ContestableStore):
         if "fact_id" not in asked:
             # Its key is destroyed.
             return proposal
-        try:
-            self.get(str(asked["fact_id"]))
-        except NotFound:
+        if not self._is_usable(proposal):
             named = {name: asked[name] for name in _NAMING if name in asked}
             return replace(proposal, asked=named)
         said = asked.get("content")
         return replace(proposal, content=None if said is None else str(said))
+
+    def _is_usable(self, proposal: Proposal) -> bool:
+        """Whether its fact is used now, and so is what the change is drawn from."""
+        try:
+            self.get(str(proposal.asked["fact_id"]))
+        except NotFound:
+            return False
+        subject = self._ledger.vault.find(proposal.scope)
+        if subject is None:
+            return False
+        state = self._ledger.subject_state(subject)
+        turns = filter(None, map(named_turn, turns_of(proposal.asked)))
+        return not any(state.defers_words(*each) for each in turns)
 
 
 _NAMING = ("fact_id", "expected_version")

@@ -19,6 +19,7 @@ from muniment.api.opening import (
 from muniment.api.recalling import RecallStores
 from muniment.api.receipting import ReceiptBook
 from muniment.api.restoring import RestorableStore
+from muniment.api.retrying import anew
 from muniment.api.rollbacks import Cause, OnConflict, Planner, plan_fact
 from muniment.api.sources import Kept
 from muniment.api.thinning import Thinner
@@ -29,10 +30,6 @@ from muniment.errors import InvalidValueError, PlanOutdatedError
 from muniment.instants import Time, to_instant
 from muniment.ledger.records import Origin
 from muniment.settings import Settings
-
-
-_ATTEMPTS = 10
-"""How often a rollback that nobody has looked at is planned anew before it gives up."""
 
 
 class MemoryStore(RestorableStore):
@@ -328,6 +325,9 @@ class MemoryStore(RestorableStore):
         """
         Take back one transaction, a rollback or another undo included.
 
+        The one that made a summary is taken back by withdrawing that, which is not undone
+        in turn: its turns can be done anew.
+
         Args:
             tx_id: Its number.
             on_conflict: As of `apply`.
@@ -335,13 +335,16 @@ class MemoryStore(RestorableStore):
 
         Raises:
             UnknownTransactionError: If there is none.
-            NothingToUndoError: If it changed no fact.
+            NothingToUndoError: If it changed no fact, and made no summary.
             RollbackConflictError: If others wrote on top and *on_conflict* is ``abort``.
         """
         inputs.count("tx_id", tx_id, least=1, most=2**62)
+        origin = inputs.origin(by)
+        if withdrawn := self._summary_undone(tx_id, origin):
+            return withdrawn
         return self._planned(
             lambda planner: planner.undo(tx_id),
-            inputs.origin(by),
+            origin,
             asked={"tx_id": tx_id},
             on_conflict=on_conflict,
         )
@@ -374,16 +377,14 @@ class MemoryStore(RestorableStore):
         on_conflict: OnConflict = "abort",
     ) -> Receipt:
         """Plan and apply, anew where the subject changed in between."""
-        for attempt in range(_ATTEMPTS):
+
+        def attempt() -> Receipt:
             planner = Planner(self._lookup)
-            try:
-                return planner.apply(
-                    make(planner), origin, on_conflict=on_conflict, asked=asked
-                )
-            except PlanOutdatedError:
-                if attempt == _ATTEMPTS - 1:
-                    raise
-        raise AssertionError("the last attempt returns or raises")
+            return planner.apply(
+                make(planner), origin, on_conflict=on_conflict, asked=asked
+            )
+
+        return anew(attempt, where=PlanOutdatedError)
 
 
 def _silent(_done: int) -> None:

@@ -34,6 +34,7 @@ class Summary:
         trigger: Why: ``asked``, ``count``, ``tokens`` or ``topic``.
         content: The words; ``None`` where they cannot be read.
         token: What stands in their place then, as of a turn.
+        tx_id: Of the transaction that made it, which `undo` takes back.
         refused: Why another maker's words were not taken; only when it is made.
     """
 
@@ -48,6 +49,7 @@ class Summary:
     content: str | None
     recorded_at: datetime
     position: int
+    tx_id: int
     token: str | None = None
     refused: str | None = None
 
@@ -147,5 +149,6 @@ def summary_of(recorded: RecordedEvent, refused: str | None = None) -> Summary:
         token=REDACTED if event.summary is None else None,
         recorded_at=moment(recorded.recorded_at),
         position=recorded.position,
+        tx_id=recorded.tx_id,
         refused=refused,
     )

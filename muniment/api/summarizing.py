@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Unpack
 
-from muniment.api import inputs
+from muniment.api import inputs, showing
+from muniment.api.answers import Receipt
 from muniment.api.fields import Deed
 from muniment.api.lookup import Point
 from muniment.api.replaying import ReplayingStore
@@ -17,6 +18,7 @@ from muniment.api.summaries import (
     runs,
     summary_of,
 )
+from muniment.api.transacting import receipt
 from muniment.api.turns import REDACTED, Turn
 from muniment.api.usable import Usable
 from muniment.api.verbs import verb, write_verb
@@ -35,7 +37,7 @@ from muniment.errors import (
     WordsRedactedError,
 )
 from muniment.instants import Time, to_instant
-from muniment.ledger.records import SESSION, SUMMARIES, RecordedEvent
+from muniment.ledger.records import SESSION, SUMMARIES, Origin, RecordedEvent
 from muniment.ledger.transaction import Request, Transaction
 from muniment.ledger.vault import Subject
 from muniment.projections.vectors import chunks
@@ -48,6 +50,8 @@ from muniment.recall.summary import (
 
 
 EVERY_MAX: Final = 1_000
+
+_UNBOUND: Final = SubjectState()
 
 Told = tuple[str, int, str]
 """Session, version and words of a summary."""
@@ -145,6 +149,38 @@ class SummarizingStore(ReplayingStore):
         event = SummaryWithdrawn(summary_version=version)
         self._append_summary(session_id, event, by, action="withdraw_summary")
 
+    def _summary_undone(self, tx_id: int, origin: Origin) -> Receipt | None:
+        """Withdraw the summary that a transaction made; ``None`` where it made none."""
+        row = self._ledger.recorder.transaction(tx_id)
+        subject = self._ledger.vault.subject(row.subject_ref) if row else None
+        if row is None or subject is None:
+            return None
+        # A summary is made in a transaction of its own.
+        stamped = self._ledger.recorder.read(after=row.first_position - 1, limit=1)
+        (made,) = self._ledger.mapper.opened(stamped, None)
+        if not isinstance(made.event, SummaryMade):
+            return None
+
+        def work(transaction: Transaction) -> None:
+            if made.version in self._used_by(subject, made.session_id, None, _UNBOUND):
+                event = SummaryWithdrawn(summary_version=made.version)
+                transaction.add_at_end(made.stream, [event])
+
+        committed = self._ledger.transact(
+            Request(
+                action="undo",
+                origin=origin,
+                scope=None,
+                fact_id=None,
+                body={"tx_id": tx_id},
+                work=work,
+                session_id=made.session_id,
+            )
+        )
+        position = committed.position
+        no_fact = showing.diff_of([], position - len(committed.events), position)
+        return replace(receipt(committed), diff=no_fact)
+
     @verb
     def get_summaries(
         self, session_id: str, *, as_of: Time | None = None
@@ -235,7 +271,7 @@ class SummarizingStore(ReplayingStore):
         subject = self._ledger.vault.subject(row.subject_ref) if row else None
         if subject is None:
             raise UnknownSessionError(session_id)
-        state = self._ledger.subject_state(subject) if for_use else SubjectState()
+        state = self._ledger.subject_state(subject) if for_use else _UNBOUND
         return self._used_by(subject, session_id, position, state)
 
     def _used_by(

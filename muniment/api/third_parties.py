@@ -9,10 +9,12 @@ are words of their own too often; these have to be given as names.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 
 from muniment.domain.scope import Scope, ScopeKind
 from muniment.domain.text import Json
 from muniment.errors import InvalidScopeError
+from muniment.ledger.ids import may_be_fact_id
 from muniment.ledger.vault import Vault
 
 
@@ -22,7 +24,9 @@ _HAN_ID_MIN, _HAN_ID_MAX = 2, 4
 _OUR_OWN = frozenset({"fact_id", "survivor", "shared_from"})
 """What the ledger made up itself names nobody."""
 _CALLERS = "metadata"
-"""Where the names of fields are the caller's, too."""
+"""Where the names of fields are the caller's, too, and say nothing of what they hold."""
+_OURS_IN_METADATA = "shared_from"
+"""What the ledger adds to the caller's own: the fact that one is a copy of."""
 
 
 class Names:
@@ -47,27 +51,24 @@ class Names:
             re.compile("|".join([*anywhere, *apart]), re.IGNORECASE) if self.count else None
         )
 
-    def hidden(self, value: Json, *, in_fields: bool = False) -> Json:
-        """
-        Return *value* with a token for each of them.
+    def hidden(self, value: Json) -> Json:
+        """Return *value* with a token for each of them."""
+        return self._hidden(value, in_metadata=False)
 
-        Args:
-            value: What may name them.
-            in_fields: Whether the names of fields may, too; else in metadata alone.
-        """
+    def _hidden(self, value: Json, *, in_metadata: bool) -> Json:
         if self._pattern is None:
             return value
         match value:
             case str():
                 return self._pattern.sub(self._token, value)
             case list():
-                return [self.hidden(each, in_fields=in_fields) for each in value]
+                return [self._hidden(each, in_metadata=in_metadata) for each in value]
             case dict():
                 return {
-                    str(self.hidden(key)) if in_fields else key: (
+                    str(self.hidden(key)) if in_metadata else key: (
                         each
-                        if key in _OUR_OWN
-                        else self.hidden(each, in_fields=in_fields or key == _CALLERS)
+                        if _is_ours(key, each, in_metadata=in_metadata)
+                        else self._hidden(each, in_metadata=in_metadata or key == _CALLERS)
                     )
                     for key, each in value.items()
                 }
@@ -96,9 +97,9 @@ def known_others(vault: Vault, whose: Scope, said: Iterable[Json]) -> tuple[str,
         for word in _WORD.findall(text)
         for candidate in _candidates(word)
     )
-    return tuple(
-        each for each in candidates if each != whose.name and _is_known(vault, each)
-    )
+    scopes = (scope for each in candidates for scope in _scopes(each))
+    known = {scope.name for scope in vault.known(scopes)}
+    return tuple(each for each in candidates if each != whose.name and each in known)
 
 
 def _candidates(word: str) -> Iterator[str]:
@@ -115,31 +116,35 @@ def _candidates(word: str) -> Iterator[str]:
                 yield run[at : at + length]
 
 
-def _is_known(vault: Vault, name: str) -> bool:
+def _scopes(name: str) -> Iterator[Scope]:
+    """Yield whom an id may name; nobody, if it can be no id."""
     for kind in (ScopeKind.USER, ScopeKind.TEAM):
-        try:
-            scope = Scope(kind, name)
-        except InvalidScopeError:
-            return False
-        if vault.find(scope) is not None:
-            return True
-    return False
+        with suppress(InvalidScopeError):
+            yield Scope(kind, name)
 
 
-def _texts(value: Json) -> Iterator[str]:
+def _texts(value: Json, *, in_metadata: bool = False) -> Iterator[str]:
     match value:
         case str():
             yield value
         case list():
             for each in value:
-                yield from _texts(each)
+                yield from _texts(each, in_metadata=in_metadata)
         case dict():
             for key, each in value.items():
                 yield str(key)
-                if key not in _OUR_OWN:
-                    yield from _texts(each)
+                if not _is_ours(key, each, in_metadata=in_metadata):
+                    yield from _texts(each, in_metadata=in_metadata or key == _CALLERS)
         case _:
             return
+
+
+def _is_ours(key: str, value: Json, *, in_metadata: bool) -> bool:
+    """Whether the ledger made up a field and what it holds."""
+    if not in_metadata:
+        return key in _OUR_OWN
+    # Whoever writes metadata may use the word, but a name is not spelled so.
+    return key == _OURS_IN_METADATA and isinstance(value, str) and may_be_fact_id(value)
 
 
 def _apart(name: str) -> str:

@@ -9,7 +9,7 @@ import msgspec
 
 from muniment.api import showing
 from muniment.api.answers import Fact, Receipt
-from muniment.api.redacting import refuse_redacted
+from muniment.api.redacting import newly_drawn_from, refuse_redacted
 from muniment.domain import subject as subjects
 from muniment.domain.access_events import FactShared
 from muniment.domain.commands import (
@@ -30,7 +30,7 @@ from muniment.domain.events import (
     SubjectErased,
 )
 from muniment.domain.fact import FactState
-from muniment.domain.scope import Scope
+from muniment.domain.scope import Scope, ScopeKind
 from muniment.domain.time import Instant
 from muniment.errors import FactNotCurrentError, UnknownFactError
 from muniment.instants import moment
@@ -136,7 +136,9 @@ class Transactor:
             fact = transaction.fact(fact_id)
             recorded_at = transaction.recorded_at
             if isinstance(command, ReviseFact):
-                refuse_redacted(transaction, _newly_drawn_from(fact, command))
+                says = command.changes.text is not None
+                drawn = newly_drawn_from(fact, command.source_turns, says=says)
+                refuse_redacted(transaction, drawn)
             asked = _still_entrusted(transaction, fact_id, fact, command)
             transaction.add(fact_id, decide(asked, fact_id, fact, recorded_at=recorded_at))
 
@@ -269,12 +271,6 @@ def _corroborated(
     return False
 
 
-def _decided(transaction: Transaction, fact_id: str, command: FactCommand) -> None:
-    """Collect what *command* makes of a fact."""
-    fact, recorded_at = transaction.fact(fact_id), transaction.recorded_at
-    transaction.add(fact_id, decide(command, fact_id, fact, recorded_at=recorded_at))
-
-
 def _asserted(transaction: Transaction, command: RememberFact, fact_id: str) -> str:
     """Collect a new fact and return its name."""
     recorded_at = transaction.recorded_at
@@ -283,33 +279,28 @@ def _asserted(transaction: Transaction, command: RememberFact, fact_id: str) -> 
     return fact_id
 
 
-def _newly_drawn_from(fact: FactState, command: ReviseFact) -> set[str]:
-    """Return the turns that *command* draws something from, not those it only keeps."""
-    turns = set(command.source_turns)
-    if command.changes.text is not None:
-        return turns
-    said = (fact.said(each.version).content for each in fact.beliefs)
-    return turns.difference(*(e.evidence.source_turns for e in said if e is not None))
-
-
 def _still_entrusted(
     transaction: Transaction, fact_id: str, fact: FactState, command: FactCommand
 ) -> FactCommand:
-    """Return *command*, by which a copy does not forget whose it is and from where."""
+    """Return *command*, by which a shared fact does not forget who answers for it."""
     if not isinstance(command, ReviseFact) or command.changes.metadata is None:
         return command
-    belief = fact.at(transaction.recorded_at)
-    content = fact.said(belief.version).content if belief is not None else None
-    if content is None or not transaction.stream(SHARE + fact_id):
+    if transaction.subject.scope.kind is ScopeKind.USER or not fact.beliefs:
+        return command
+    base = revised(command, fact_id, fact, recorded_at=transaction.recorded_at)
+    content = fact.said(base.version).content
+    if content is None:
         return command
     known = content.evidence.metadata
-    kept = {name: known[name] for name in ENTRUSTED if name in known}
+    is_copy = bool(transaction.stream(SHARE + fact_id))
+    names = (*_ENTRUSTED, "shared_from") if is_copy else _ENTRUSTED
+    kept = {name: known[name] for name in names if name in known}
     changes = replace(command.changes, metadata={**kept, **command.changes.metadata})
     return replace(command, changes=changes)
 
 
-ENTRUSTED = ("owner", "review_at", "shared_from")
-"""What the metadata of a copy say of whom it is entrusted to, and where it is from."""
+_ENTRUSTED = ("owner", "review_at")
+"""What the metadata of a shared fact say of whom it is entrusted to."""
 
 _NEW = showing.state(())
 _GONE = frozenset(

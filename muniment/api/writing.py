@@ -36,8 +36,10 @@ class WritingStore(IndexedStore):
     """
     A store that can be written to.
 
-    A write that returned is durable; one that raised left nothing, unless it raised
-    `CommitUncertainError`. Every write takes the fields of `By` besides its own.
+    A write that returned is durable. One that raised changed nothing that is remembered,
+    unless it raised `CommitUncertainError`; `ChangeContestedError` and
+    `ApprovalRequiredError` leave the proposal that they name. Every write takes the fields
+    of `By` besides its own.
     """
 
     def __init__(self, ledger: Ledger, timeline: Timeline, *, content_limit: int) -> None:
@@ -215,7 +217,8 @@ class WritingStore(IndexedStore):
             fact_id: The fact.
             mode: ``retire`` keeps it in its history, and `restore` brings it back;
                 ``redact`` makes the content of all its versions unreadable for good, and
-                waits where a legal hold binds it.
+                waits where a legal hold binds it, or a copy that was shared; then, and
+                while a frozen memory has a copy, the receipt is `deferred`.
             expected_version: Only if nothing it believes changed after this version.
             by: See `By`.
 

@@ -14,6 +14,7 @@ What cannot be read, or is no key, tree head or certificate, ends it with 2.
 
 import argparse
 import binascii
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -53,17 +54,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         report = check(raw, key=given.key, heads=heads, stamp_roots=roots)
     except AlteredError as error:
-        sys.stdout.write(f"REFUSED  {error.file}: {error.problem}\n")
+        _say(f"REFUSED  {error.file}: {error.problem}")
         return 1
     except (KeyError, TypeError, ValueError, IndexError, binascii.Error) as error:
         # Signed as it is, and still not what a package looks like.
-        sys.stdout.write(f"REFUSED  the package is malformed: {error!r}\n")
+        _say(f"REFUSED  the package is malformed: {error!r}")
         return 1
-    for title, sentences in (("PROVEN", report.proven), ("NOT PROVEN", report.stated)):
-        sys.stdout.write(f"{title}\n")
-        for each in sentences:
-            sys.stdout.write(f"  - {each}\n")
+    lines = ["PROVEN", *(f"  - {each}" for each in report.proven)]
+    lines += ["NOT PROVEN", *(f"  - {each}" for each in report.stated)]
+    _say("\n".join(lines))
     return 0
+
+
+def _say(text: str) -> None:
+    try:
+        sys.stdout.write(f"{text}\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read enough went away, such as `head`: that refuses nothing. The
+        # interpreter flushes once more when it ends, and would complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _read(what: str, path: Path) -> bytes:

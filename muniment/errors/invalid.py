@@ -124,7 +124,7 @@ class NothingToUndoError(InvalidInput):
     def __init__(self, tx_id: int, action: str) -> None:
         self.tx_id, self.action = tx_id, action
         super().__init__(
-            f"transaction {tx_id} ({action}) changed no belief; "
+            f"transaction {tx_id} ({action}) changed no belief and made no summary; "
             "a freeze is ended by thaw, a hold by release"
         )
 

@@ -126,6 +126,8 @@ class Destructions:
         destruction: Destruction,
         gone: Sequence[tuple[str, int, int]],
         kept: Sequence[PayloadKey],
+        *,
+        also: Collection[int] = (),
     ) -> None:
         """
         Destroy the keys of some payloads, for every process from then on.
@@ -137,6 +139,7 @@ class Destructions:
             gone: Of each payload the stream, the version and the key it was sealed with,
                 which is destroyed.
             kept: Own keys of other payloads that were sealed with those keys.
+            also: Further keys of its subject, of streams of which all is to go.
         """
         step = sa.select(_table.c.step).where(self._is(destruction)).with_for_update()
         with self._writing() as connection:
@@ -146,14 +149,14 @@ class Destructions:
             # In a restored ledger others may have stood in these places.
             places = [each[:2] for each in (*gone, *kept)]
             _delete(connection, tables.payload_key, whose, ("stream", "version"), places)
-            keys = [(key_id,) for key_id in sorted({each[2] for each in gone})]
+            keys = [(key_id,) for key_id in sorted({each[2] for each in gone} | {*also})]
             _delete(connection, tables.stream_key, whose, ("key_id",), keys)
             rows = [(*whose, *each) for each in kept]
             insert_rows(connection, tables.payload_key, rows)
             connection.execute(
                 sa.update(tables.vault).values(epoch=tables.vault.c.epoch + 1)
             )
-            self._count(connection, destruction, "vault", len(gone))
+            self._count(connection, destruction, "vault", len(gone) + len(also))
             self._move(connection, destruction, Step.KEYS)
         self.on_destroyed()
 

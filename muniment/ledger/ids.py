@@ -1,6 +1,7 @@
 """Names for new facts and holds. Facts made together lie together on disk."""
 
 import os
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -13,6 +14,7 @@ _LENGTH: Final = 26
 _SHIFTS: Final = range(5 * (_LENGTH - 2), -1, -10)
 _RANDOM_BYTES: Final = 10
 _STEP_BYTES: Final = 8
+_FACT_ID: Final = re.compile(f"[{_ALPHABET}]{{{_LENGTH}}}")
 
 
 def new_fact_ids(recorded_at: Instant) -> Iterator[str]:
@@ -28,6 +30,11 @@ def new_fact_ids(recorded_at: Instant) -> Iterator[str]:
     while True:
         yield _spelled(number)
         number += 1 + _random(_STEP_BYTES)
+
+
+def may_be_fact_id(text: str) -> bool:
+    """Whether *text* is spelled as `new_fact_ids` spells; there need be no such fact."""
+    return _FACT_ID.fullmatch(text) is not None
 
 
 def _random(count: int) -> int:

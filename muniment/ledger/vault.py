@@ -117,6 +117,18 @@ class Vault:
             row = statements.BY_SCOPE.first(connection, ledger=self._ledger, scope_tag=tag)
             return None if row is None else self._opened(*row)
 
+    def known(self, scopes: Iterable[Scope]) -> set[Scope]:
+        """Return those of *scopes* that have a memory; for many, of which few have one."""
+        by_tag = {self._scope_tag(each): each for each in scopes}
+        tags = list(by_tag)
+        found: set[bytes] = set()
+        for first in range(0, len(tags), statements.TAGS_AT_ONCE):
+            # Whoever waits for the connection has a turn after each.
+            with self._standing.held() as connection:
+                asked = tags[first : first + statements.TAGS_AT_ONCE]
+                found |= statements.known_tags(connection, asked, ledger=self._ledger)
+        return {by_tag[each] for each in found}
+
     def recalled(self, scope: Scope) -> tuple[Subject, int] | None:
         """
         Return the subject that *scope* named when the vault was last asked, and the epoch.

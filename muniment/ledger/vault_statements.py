@@ -1,5 +1,6 @@
 """The statements of the vault in SQL, on SQLAlchemy Core."""
 
+from collections.abc import Sequence
 from functools import cache
 
 import sqlalchemy as sa
@@ -30,6 +31,14 @@ _SUBJECT = sa.select(
     _s.scope_sealed,
 ).where(_s.ledger == sa.bindparam("ledger"))
 BY_SCOPE = Prepared(_SUBJECT.where(_s.scope_tag == sa.bindparam("scope_tag")))
+TAGS_AT_ONCE = 500
+"""Fewer than SQLite's smallest limit of parameters, in whatever build."""
+_TAGS = [sa.bindparam(f"tag_{each}", type_=sa.LargeBinary) for each in range(TAGS_AT_ONCE)]
+_KNOWN_TAGS = Prepared(
+    sa.select(_s.scope_tag).where(
+        _s.ledger == sa.bindparam("ledger"), _s.scope_tag.in_(_TAGS)
+    )
+)
 BY_REF = Prepared(_SUBJECT.where(_s.subject_ref == sa.bindparam("subject_ref")))
 ALL_SUBJECTS = Prepared(_SUBJECT.order_by(_s.subject_ref))
 _STREAM_KEYS = sa.select(_k.key_id, _k.subject_ref, _k.wrapped).where(
@@ -37,6 +46,17 @@ _STREAM_KEYS = sa.select(_k.key_id, _k.subject_ref, _k.wrapped).where(
 )
 KEY = Prepared(_STREAM_KEYS.where(_k.key_id == sa.bindparam("key_id")))
 KEYS = among(_STREAM_KEYS, _k.key_id)
+
+
+def known_tags(
+    connection: sa.Connection, tags: Sequence[bytes], *, ledger: str
+) -> set[bytes]:
+    """Return those of at most `TAGS_AT_ONCE` *tags*, and at least one, that have a row."""
+    # One statement for every length: the first stands again in the places left over.
+    places = {f"tag_{each}": tags[0] for each in range(len(tags), TAGS_AT_ONCE)}
+    places |= {f"tag_{place}": tag for place, tag in enumerate(tags)}
+    rows = _KNOWN_TAGS.rows(connection, ledger=ledger, **places)
+    return {bytes(tag) for (tag,) in rows}
 
 
 @cache

@@ -1,5 +1,6 @@
 """Several write what a team remembers: nothing is lost, and who leads it decides."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,10 @@ from muniment.api.proposals import Proposal, Proposals
 from muniment.errors import (
     ChangeContestedError,
     FactRedactedError,
+    IdempotencyConflictError,
     ProposalStateError,
     VersionConflictError,
+    WordsRedactedError,
 )
 from tests.access.matrix import IDENTITIES
 from tests.forgetting.traces import Backup
@@ -19,7 +22,8 @@ from tests.stores import Backend
 
 
 SUBJECT, LEAD = IDENTITIES["subject"], IDENTITIES["lead"]
-OTHER_LEAD = Principal(id="u-5", memberships=("lead_of:eng",))
+BY_LEAD = ("lead_of:eng",)
+OTHER_LEAD = Principal(id="u-5", memberships=BY_LEAD)
 TEAM = Scope.team("eng")
 CANARY = "TEAMSECRET3 周三部署"
 
@@ -63,6 +67,56 @@ def test_a_change_that_comes_too_late_is_kept_until_the_lead_decides(
     ]
     last = versions[-1]
     assert (last.actor, last.trigger, last.source) == ("u-4", "arbitration", "agent:a-7")
+
+
+def test_a_key_that_kept_one_late_change_does_not_answer_for_another(
+    store: MemoryStore,
+) -> None:
+    lead, other = store.acting_as(LEAD), store.acting_as(OTHER_LEAD)
+    fact = lead.remember("deploys on Friday", scope=TEAM)
+    lead.update(fact.fact_id, content="deploys on Monday", expected_version=1)
+    late: dict[str, Any] = {"expected_version": 1, "idempotency_key": "k"}
+    with pytest.raises(ChangeContestedError):
+        other.update(fact.fact_id, content="周二部署", **late)
+
+    others: list[dict[str, Any]] = [
+        {"content": "周三部署"},
+        {"content": "周二部署", "reason": "heard"},
+    ]
+    for another in others:
+        with pytest.raises(IdempotencyConflictError, match="key '3:u-5:k' was"):
+            other.update(fact.fact_id, **another, **late)
+    with pytest.raises(IdempotencyConflictError, match="key '3:u-5:k' was"):
+        other.correct(fact.fact_id, content="周二部署", **late)
+
+    assert [each.content for each in store.list_proposals(scope=TEAM)] == ["周二部署"]
+
+
+@pytest.mark.parametrize("finisher", [LEAD, Principal(id="u-6", memberships=BY_LEAD)])
+def test_what_was_agreed_to_is_said_once_whoever_finishes_what_a_dead_process_began(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch, finisher: Principal
+) -> None:
+    fact = store.acting_as(LEAD).remember("on Friday", scope=TEAM)
+    proposal_id = contested(store, fact.fact_id)
+    with monkeypatch.context() as patched:
+        patched.setattr(Proposals, "carry_out", _die)
+        with pytest.raises(SystemExit):
+            store.acting_as(LEAD).approve(proposal_id, reason="she was there")
+    approved = store.list_proposals(scope=TEAM)[0].state
+
+    done = store.acting_as(finisher).approve(proposal_id, reason="it was left undone")
+
+    assert (str(approved), str(done.state)) == ("approved", "done")
+    versions = store.get_fact_history(fact.fact_id).versions
+    assert [each.content for each in versions if each.kind != "corroborated"] == [
+        "on Friday",
+        "deploys on Monday",
+        CANARY,
+    ]
+
+
+def _die(*_: object, **__: object) -> None:
+    raise SystemExit
 
 
 def test_a_rejected_change_stays_on_record_and_changes_nothing(store: MemoryStore) -> None:
@@ -121,12 +175,16 @@ def test_who_has_the_store_itself_gets_an_error_that_leaves_nothing(
     assert store.list_proposals(user_id="u-1") == ()
 
 
-def contested(store: MemoryStore, fact_id: str) -> str:
-    """Say something else of a fact, and too late what must not be found again."""
-    store.acting_as(LEAD).update(fact_id, content="deploys on Monday", expected_version=1)
+def contested(store: MemoryStore, fact_id: str, *, source_turns: Sequence[str] = ()) -> str:
+    """Say of a fact, and too late, what must not be found again."""
+    store.acting_as(LEAD).update(fact_id, content="deploys on Monday")
     with pytest.raises(ChangeContestedError) as caught:
         store.acting_as(OTHER_LEAD).update(
-            fact_id, content=CANARY, metadata={"why": CANARY}, expected_version=1
+            fact_id,
+            content=CANARY,
+            metadata={"why": CANARY},
+            expected_version=1,
+            source_turns=source_turns,
         )
     return caught.value.proposal_id
 
@@ -221,3 +279,46 @@ def test_what_is_redacted_while_a_late_change_is_kept_takes_none(
         other.update(fact.fact_id, content=CANARY, expected_version=1)
 
     assert store.list_proposals(scope=TEAM) == ()
+
+
+@pytest.mark.parametrize("whole", [False, True], ids=["turn", "session"])
+def test_a_contested_change_goes_with_what_was_said_that_it_is_drawn_from(
+    store: MemoryStore, *, whole: bool
+) -> None:
+    lead = store.acting_as(LEAD)
+    session_id = store.start_session(scope=TEAM).session_id
+    said = [store.add_turn(session_id, role="user", content=CANARY) for _ in range(2)]
+    turns = [each.turn_id for each in said]
+    facts = [lead.remember(each, scope=TEAM).fact_id for each in ("on Friday", "b")]
+    going, other = (
+        contested(store, fact_id, source_turns=[turn_id])
+        for fact_id, turn_id in zip(facts, turns, strict=True)
+    )
+    store.place_hold(scope=TEAM, matter="case 9", hold_id="h-9")
+
+    def told() -> dict[str, tuple[str, bool]]:
+        found = store.list_proposals(scope=TEAM)
+        return {e.proposal_id: (str(e.state), CANARY in repr(e)) for e in found}
+
+    def redact() -> bool:
+        if whole:
+            return store.redact_session(session_id, facts="keep").deferred
+        return store.redact_turn(turns[0], facts="keep").deferred
+
+    before, deferred = told(), redact()
+    with pytest.raises(WordsRedactedError):
+        lead.approve(going)
+    waiting = told()
+    with pytest.raises(WordsRedactedError):
+        contested(store, facts[0], source_turns=[turns[0]])
+    store.release_hold("h-9", scope=TEAM)
+    with pytest.raises(WordsRedactedError):
+        contested(store, facts[0], source_turns=[turns[0]])
+
+    readable, gone = ("open", True), ("redacted", False)
+    assert deferred
+    assert before == {going: readable, other: readable}
+    assert waiting == {going: ("open", False), other: ("open", not whole)}
+    assert told() == {going: gone, other: gone if whole else readable}
+    assert store.get(facts[0]).content == "deploys on Monday"
+    assert store.verify()

@@ -1,11 +1,14 @@
 """What is shared stays its owner's: it is erased with them, and handed over by them."""
 
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from muniment import MemoryStore, Principal, Scope, Settings
+from muniment.api.copies import Copies, Copy
 from muniment.api.entrusting import Policy
 from muniment.errors import (
     AccessDeniedError,
@@ -92,6 +95,30 @@ def test_who_is_erased_is_gone_from_every_memory_their_facts_were_shared_with(
         assert left(store) == set()
 
 
+def test_the_copies_of_what_is_destroyed_are_looked_up_once(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fact_id, copy = shared(store)
+    shared_on(store, copy)
+    session_id = store.start_session(user_id="u-1").session_id
+    turn = store.add_turn(session_id, role="user", content="早")
+    every = Copies._all
+    looked_up: list[int] = []
+
+    def counted(copies: Copies) -> Iterator[Copy]:
+        looked_up.append(len(looked_up))
+        return every(copies)
+
+    monkeypatch.setattr(Copies, "_all", counted)
+    store.redact_turn(turn.turn_id)
+    assert looked_up == []
+    store.forget(fact_id, mode="redact")
+    assert looked_up == [0]
+    store.erase(user_id="u-1", reason="request 2026-26")
+    assert looked_up == [0, 1]
+    assert left(store) == set()
+
+
 @pytest.mark.usefixtures("backend")
 def test_a_redacted_fact_takes_its_copies_along_and_an_archived_one_does_not(
     store: MemoryStore,
@@ -165,6 +192,32 @@ def test_a_frozen_team_is_not_written_to_and_the_copy_goes_once_it_is_thawed(
     assert str(partial.status) == "PARTIAL"
     assert str(store.erasure_certificate(str(partial.subject_ref)).status) == "DONE"  # type: ignore[union-attr]
     assert left(store) == set()
+
+
+@pytest.mark.parametrize("bound", ["held", "frozen"])
+def test_a_redaction_is_deferred_while_a_copy_that_is_bound_can_be_read(
+    store: MemoryStore, bound: str
+) -> None:
+    fact_id, copy = shared(store)
+    redact = partial(store.forget, fact_id, mode="redact", idempotency_key="r-1")
+    if bound == "held":
+        store.place_hold(scope=TEAM, matter="case 9", hold_id="h-9", fact_id=copy)
+    else:
+        store.freeze(scope=TEAM)
+
+    said, again = redact(), store.forget(fact_id, mode="redact")
+    kept = store.get_fact_history(copy).versions[0].content
+    if bound == "held":
+        store.release_hold("h-9", scope=TEAM)
+    else:
+        store.thaw(scope=TEAM)
+
+    assert (said.deferred, again.deferred, kept) == (True, True, CANARY)
+    assert store.get_fact_history(fact_id).versions[0].content is None
+    assert store.get_fact_history(copy).versions[0].content is None
+    assert "canary-5521" not in left(store)
+    assert not redact().deferred
+    assert not store.forget(fact_id, mode="redact").deferred
 
 
 def test_an_erasure_that_died_before_the_copies_goes_on_when_the_store_is_opened(
@@ -250,6 +303,26 @@ def test_a_shared_fact_has_an_owner_and_is_looked_at_when_its_time_comes(
         store.acting_as(SUBJECT).list_shared(user_id="u-1")
     with pytest.raises(InvalidValueError):
         lead.entrust(copy)
+
+
+def test_new_metadata_of_what_a_team_said_itself_leave_who_answers_for_it(
+    store: MemoryStore,
+) -> None:
+    lead = store.acting_as(LEAD)
+    fact = lead.remember("team rule", scope=TEAM, metadata={"shared_from": "主页", "k": 0})
+    entrusted = {"owner": "u-4", "review_at": "2027-01-01T00:00:00.000000Z"}
+    lead.entrust(fact.fact_id, owner="u-4", review_at=entrusted["review_at"])
+    later = lead.update(fact.fact_id, content="规则", valid_from="2030-01-01T00:00:00Z")
+    own = store.remember("Ben 的车", user_id="u-1", metadata={"owner": "Ben"})
+
+    changed = lead.update(fact.fact_id, metadata={"k": 1})
+    ahead = lead.correct(later.fact_id, metadata={}, valid_from="2030-01-01T00:00:00Z")
+    nobodys = lead.correct(fact.fact_id, metadata={"owner": None})
+
+    assert changed.metadata == {**entrusted, "k": 1}
+    assert ahead.metadata == entrusted
+    assert nobodys.metadata == {**entrusted, "owner": None}
+    assert store.update(own.fact_id, metadata={"k": 2}).metadata == {"k": 2}
 
 
 @pytest.mark.usefixtures("backend")

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from muniment.errors import (
     AccessDeniedError,
     ApprovalRequiredError,
     FactNotCurrentError,
+    IdempotencyConflictError,
     InvalidScopeError,
     InvalidValueError,
     OwnProposalError,
@@ -112,6 +114,28 @@ def test_a_proposal_is_answered_by_others_and_only_while_it_is_open(
 
     assert (rejected.state, rejected.note) == (ProposalState.REJECTED, "不是团队的事")
     assert len(store.get_all(scope=TEAM)) == 0
+
+
+def test_a_key_answers_for_the_proposal_it_was_used_for_and_for_no_other(
+    store: MemoryStore,
+) -> None:
+    subject, lead = store.acting_as(SUBJECT), store.acting_as(LEAD)
+    first, second = (subject.remember(each, user_id="u-1") for each in ("茶", "tea"))
+    proposed = subject.propose_share(first.fact_id, to=TEAM, idempotency_key="q")
+    other = subject.propose_share(second.fact_id, to=TEAM)
+    approved = lead.approve(proposed.proposal_id, idempotency_key="w")
+    subject.update(first.fact_id, content="绿茶")
+
+    again = subject.propose_share(first.fact_id, to=TEAM, idempotency_key="q")
+    with pytest.raises(IdempotencyConflictError):
+        subject.propose_share(second.fact_id, to=TEAM, idempotency_key="q")
+    with pytest.raises(IdempotencyConflictError):
+        lead.approve(other.proposal_id, idempotency_key="w")
+    repeated = lead.approve(proposed.proposal_id, idempotency_key="w")
+
+    assert again.proposal_id == proposed.proposal_id
+    assert approved.state is repeated.state is ProposalState.DONE
+    assert subject.list_proposals(user_id="u-1")[0].state is ProposalState.OPEN
 
 
 def test_what_was_agreed_to_is_shared_and_nothing_it_became_since(
@@ -231,3 +255,22 @@ def test_a_person_erases_their_own_without_asking_and_the_owner_of_the_store_any
     theirs = store.erase(user_id="u-2", reason="request")
 
     assert {str(mine.status), str(theirs.status)} == {"DONE"}
+
+
+def test_to_entrust_what_others_never_stop_to_write_ends_in_a_conflict(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fact = store.remember("规则 0", scope=TEAM)
+    head, tried = store._head, count(1)
+
+    def overtaken(fact_id: str) -> int:
+        read = head(fact_id)
+        store.update(fact_id, content=f"规则 {next(tried)}")
+        return read
+
+    monkeypatch.setattr(store, "_head", overtaken)
+    with pytest.raises(VersionConflictError):
+        store.entrust(fact.fact_id, owner="u-4")
+
+    last = store.get(fact.fact_id)
+    assert (last.content, dict(last.metadata)) == ("规则 10", {})

@@ -2,12 +2,14 @@
 
 import dataclasses
 import json
+import shlex
+import sys
 from pathlib import Path
 
 import pytest
 
 from muniment import MemoryStore
-from muniment.api.cli import main, story
+from muniment.api.cli import main, story, terminal
 from tests.api.cli.command_line import at_a_terminal
 
 
@@ -83,7 +85,7 @@ def test_each_command_it_names_can_be_typed(
     main(["demo", "--store", str(place)])
     out, err = capsys.readouterr()
     shown = [line[2:] for line in err.splitlines() if line.startswith("$ muniment")]
-    commands = [line.split() for line in [*shown, *json.loads(out)["try_next"]]]
+    commands = [shlex.split(line) for line in [*shown, *json.loads(out)["try_next"]]]
     reads = {"as-of", "modified", "blame", "history", "diff", "list"}
 
     asked = [each for each in commands if each[1] in reads or "--dry-run" in each]
@@ -91,6 +93,13 @@ def test_each_command_it_names_can_be_typed(
     assert {each[1] for each in asked} == reads | {"rollback"}
     assert {each[1] for each in commands} == reads | {"rollback", "freeze", "thaw", "undo"}
     assert [main(each[1:]) for each in asked] == [0] * len(asked)
+    with MemoryStore.open(place) as store:
+        (refunds,) = {each[2] for each in commands if each[1] == "history"}
+        why = [each.reason for each in store.get_fact_history(refunds) if each.reason]
+    deeds = [each for each in commands if "--reason" in each]
+    said = [each[each.index("--reason") + 1] for each in deeds]
+    assert [each[1] for each in deeds] == ["freeze", "thaw", "rollback", "undo", "undo"]
+    assert said[2:] == why
     assert told != place
 
 
@@ -147,6 +156,17 @@ def test_an_answer_that_is_not_what_it_says_fails(
     assert "StoryError" in err.splitlines()[-1]
 
 
+def test_it_names_the_command_as_it_was_typed_where_no_path_leads_to_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(sys, "argv", [".venv/bin/muniment", "demo"])
+    monkeypatch.setenv("PATH", str(tmp_path))
+    typed = terminal.program()
+    (tmp_path / "muniment").touch(mode=0o755)
+
+    assert (typed, terminal.program()) == (".venv/bin/muniment", "muniment")
+
+
 @pytest.mark.slow
 def test_a_person_is_told_it_in_colour(tmp_path: Path) -> None:
     code, seen = at_a_terminal(["demo", "--store", str(tmp_path / "store")])
@@ -154,4 +174,6 @@ def test_a_person_is_told_it_in_colour(tmp_path: Path) -> None:
     assert code == 0
     assert "\x1b[" in seen
     assert "25 March: a wrong answer." in seen
-    assert "Go on asking:" in seen
+    # In one piece, to be copied.
+    lines = seen.replace("\r\n", "\n").split("Go on asking:\n")[1].splitlines()
+    assert [each.split()[1] for each in lines] == ["as-of", "diff", "list"]

@@ -2,16 +2,21 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 from muniment import MemoryStore, Scope
 from muniment.api.third_parties import Names, known_others
 from muniment.archive.container import contents
 from muniment.archive.evidence_check import check
 from muniment.domain.text import Json
+from muniment.domain.time import Instant
 from muniment.errors import InvalidValueError
+from muniment.ledger.ids import new_fact_ids
+from muniment.ledger.vault import Vault
 
 
 TEAM = Scope.team("eng")
@@ -116,3 +121,64 @@ def test_a_name_that_is_a_part_of_a_field_of_ours_leaves_the_field() -> None:
         },
         "content": "[third party 1]",
     }
+
+
+def test_metadata_exempts_nothing_by_the_name_of_a_field() -> None:
+    copied_from = next(new_fact_ids(Instant(0)))
+    said: Json = {
+        "fact_id": "Bob",
+        "metadata": {
+            "survivor": "Bob",
+            "with": {"fact_id": ["Bob"]},
+            "shared_from": "Bob",
+            "copies": [{"shared_from": copied_from}],
+        },
+    }
+
+    hidden = Names(("Bob", copied_from[:4])).hidden(said)
+
+    assert hidden == {
+        "fact_id": "Bob",
+        "metadata": {
+            "survivor": "[third party 1]",
+            "with": {"fact_id": ["[third party 1]"]},
+            "shared_from": "[third party 1]",
+            # The ledger made this up: four characters of it are nobody.
+            "copies": [{"shared_from": copied_from}],
+        },
+    }
+
+
+def test_others_are_found_in_metadata_whatever_its_fields_are_called(
+    store: MemoryStore,
+) -> None:
+    said: Json = {"fact_id": "x1", "metadata": {"survivor": "bob", "shared_from": "u-77"}}
+
+    assert known_others(store._ledger.vault, TEAM, [said]) == ("bob", "u-77")
+    assert known_others(store._ledger.vault, TEAM, [{"survivor": "bob"}]) == ()
+
+
+class Counted:
+    """A connection to a vault, and how often anyone had it."""
+
+    def __init__(self, vault: Vault) -> None:
+        self._standing, self.turns = vault._standing, 0
+
+    def held(self) -> AbstractContextManager[sa.Connection]:
+        self.turns += 1
+        return self._standing.held()
+
+
+def test_of_a_long_text_the_vault_is_asked_for_many_candidates_at_once(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = "".join(chr(0x4E00 + number * 7 % 20_000) for number in range(3_000))
+    vault = store._ledger.vault
+    counted = Counted(vault)
+    monkeypatch.setattr(vault, "_standing", counted)
+
+    found = known_others(vault, TEAM, [f"{written}王小明{written[::-1]}"])
+
+    assert found == ("王小明",)
+    # There are more than 18,000 candidates, each of which may be a user or a team.
+    assert counted.turns < 100

@@ -2,6 +2,7 @@
 
 import ast
 import io
+import os
 import subprocess
 import venv
 import zipfile
@@ -59,6 +60,23 @@ def test_c18_the_verifier_inside_needs_python_and_cryptography_alone(
     assert "continues 1 tree heads" in good.stdout
     assert bad.returncode == 1
     assert bad.stdout.startswith(b"REFUSED  summary.html: it was altered")
+
+
+def test_a_reader_who_has_read_enough_refuses_nothing(
+    made: Made, stranger: Path, tmp_path: Path
+) -> None:
+    script, file = tmp_path / "verify.py", tmp_path / "evidence.zip"
+    script.write_bytes(made.files["verify.py"])
+    file.write_bytes(made.raw)
+    reader, writer = os.pipe()
+    os.close(reader)
+
+    ended = subprocess.run(
+        [stranger, script, file], check=False, stdout=writer, stderr=subprocess.PIPE
+    )
+    os.close(writer)
+
+    assert (ended.returncode, ended.stderr) == (0, b"")
 
 
 def test_the_single_file_has_no_name_twice(made: Made) -> None:

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from muniment import MemoryStore, Scope
 from muniment.ledger import vault as vaults
 from muniment.ledger.vault import Subject, Vault
+from muniment.ledger.vault_statements import TAGS_AT_ONCE
 from tests.stores import Backend
 
 
@@ -252,6 +253,20 @@ def test_a_subject_erased_while_it_is_looked_up_is_not_kept(
             vault.find(ALICE)
 
         assert vault.find(ALICE) is None
+
+
+def test_of_many_scopes_those_are_known_that_have_a_memory(durable: Backend) -> None:
+    nobody = [Scope.user(f"nobody-{number}") for number in range(2 * TAGS_AT_ONCE)]
+    with durable.ledger() as opened:
+        vault = opened.ledger.vault
+        made = {*nobody[:2], nobody[TAGS_AT_ONCE], nobody[-1], ALICE, Scope.team("bob")}
+        for each in made:
+            vault.find_or_make(each)
+
+        assert vault.known([BOB, *nobody, ALICE, Scope.team("bob")]) == made
+        assert vault.known([BOB]) == vault.known([]) == set()
+        destroy(durable, "DELETE FROM subject_key")
+        assert vault.known(made) == set()
 
 
 def test_readers_that_start_at_once_all_see_every_content(durable: Backend) -> None:

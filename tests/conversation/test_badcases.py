@@ -277,8 +277,10 @@ def test_what_is_over_or_was_never_vouched_for_is_told_apart(backend: Backend) -
 def test_what_was_redacted_or_erased_since_stands_as_a_token(backend: Backend) -> None:
     with backend.open(embedder="none") as store:
         eng = Scope.team("eng")
-        tea = store.remember(f"likes tea {CANARY}", user_id="ann")
-        team = store.remember("the team likes tea", scope=eng)
+        tea, team = (
+            store.remember(f"likes tea {CANARY}", user_id="ann"),
+            store.remember("the team likes tea", scope=eng),
+        )
         session_id = store.start_session(user_id="ann").session_id
         said = store.add_turns(
             session_id,
@@ -295,6 +297,7 @@ def test_what_was_redacted_or_erased_since_stands_as_a_token(backend: Backend) -
         fact = store.forget(tea.fact_id, mode="redact")
         turn = store.redact_turn(said[0].turn_id)
         store.redact_turn(wrong.turn_id)
+        store.forget(team.fact_id, mode="redact")
         store.erase(scope=eng, reason="asked")
 
         case = store.reproduce_badcase(

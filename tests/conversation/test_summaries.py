@@ -11,7 +11,11 @@ from typing import Any
 import pytest
 
 from muniment import MemoryStore, Summary
-from muniment.errors import InvalidValueError, SummarizerUnavailableError
+from muniment.errors import (
+    InvalidValueError,
+    NothingToUndoError,
+    SummarizerUnavailableError,
+)
 from muniment.recall.openai_chat import ChatServer, OpenAISummarizer
 from muniment.recall.summary import (
     RETENTION_LEAST,
@@ -101,6 +105,40 @@ def test_turns_make_summaries_and_summaries_make_a_meta_summary(backend: Backend
         store.withdraw_summary(session_id, version=anew[0].version)
         context = store.build_context("Person3", user_id="ann", recent_turns=1)
         assert [version for _, version in context.summaries] == [1, 3, 8]
+
+
+def test_an_undo_of_a_summary_lets_serve_what_it_was_made_of(backend: Backend) -> None:
+    with backend.open() as store:
+        session_id = talked(store, [f"第 {n} 天在柏林见了 Person{n}" for n in range(8)])
+        *parts, whole = store.summarize_session(session_id, every=4, keep=0, meta_every=2)
+        shown = {each.turn_id for each in store.get_turns(session_id)}
+
+        def told() -> list[int]:
+            context = store.build_context(
+                "柏林",
+                user_id="ann",
+                session_id=session_id,
+                recent_turns=1,
+                receipt=False,
+            )
+            return [version for _, version in context.summaries]
+
+        assert told() == [3]
+        done = store.undo(whole.tx_id, actor="ops", reason="wrong", idempotency_key="k")
+        assert told() == [1, 2]
+        assert done.tx_id is not None
+        assert done.diff is not None
+        assert not done.diff
+        assert store.undo(whole.tx_id).tx_id is None
+        again = store.undo(whole.tx_id, actor="ops", reason="wrong", idempotency_key="k")
+        assert (again.tx_id, again.position) == (done.tx_id, done.position)
+        with pytest.raises(NothingToUndoError, match="made no summary"):
+            store.undo(done.tx_id)
+
+        store.undo(parts[0].tx_id)
+        assert {each.version for each in store.get_summaries(session_id)} == {2}
+        assert len(store.get_summaries(session_id, as_of=whole.recorded_at)) == 3
+        assert {each.turn_id for each in store.get_turns(session_id)} == shown
 
 
 @pytest.mark.parametrize(

@@ -31,7 +31,7 @@ import os, sys
 from muniment import MemoryStore, Settings
 from muniment.ledger.destruction import Destructions
 
-def die(*_):
+def die(*_, **__):
     session_id = sys.argv[2].rpartition(".")[0]
     store.add_turn(session_id, role="user", content="said in between")
     os.kill(os.getpid(), 9)

@@ -25,7 +25,7 @@ from tests.forgetting.lived import (
     lived,
 )
 from tests.forgetting.traces import said
-from tests.stores import Backend, SettableClock
+from tests.stores import MEMORY, Backend, SettableClock
 from tests.years import us
 
 
@@ -276,3 +276,17 @@ def test_frozen_memories_other_categories_and_core_facts_are_left_alone(
         assert store.plan_retention(RULES) == ()
         store.thaw(user_id=USER)
         assert len(store.plan_retention(RULES)) == 1
+
+
+def test_why_names_what_became_of_a_fact_before_it_was_thinned(tmp_path: Path) -> None:
+    memory = lived(Backend(MEMORY, "memory://", tmp_path))
+    with memory.store as store:
+        store.forget(memory.fact_id, reason="moved on")
+        before = store.why("sieben", user_id=USER)
+
+        memory.thin()
+
+        assert store.get_fact_history(memory.fact_id).versions[-1].kind == "thinned"
+        after = store.why("sieben", user_id=USER)
+        assert before.stage == "retired"
+        assert (after.sentence, after.checks) == (before.sentence, before.checks)

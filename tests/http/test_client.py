@@ -3,15 +3,25 @@
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 
+from muniment import MemoryStore, Scope
+from muniment.api.operations import OPERATIONS
 from muniment.client import Client
-from muniment.errors import ConfigurationError, ServiceUnavailableError
+from muniment.domain.acts import VERBS
+from muniment.errors import (
+    ConfigurationError,
+    InvalidScopeError,
+    InvalidValueError,
+    NotFound,
+    ServiceUnavailableError,
+    UnknownFieldError,
+)
 
 
 NOWHERE = "http://127.0.0.1:9"
@@ -64,12 +74,93 @@ def test_a_write_that_was_heard_may_have_been_made_and_a_read_is_none(
             assert "idempotency" not in str(caught.value)
 
 
+def test_an_operation_writes_if_its_verb_appends_and_if_it_keeps_the_store() -> None:
+    writes = {each.verb for each in OPERATIONS if each.writes}
+
+    assert writes >= {name for name, verb in VERBS.items() if verb.writes}
+    assert {verb for verb in writes if not VERBS[verb].writes} == {
+        *("archive", "prune", "import_export", "flush_receipts", "rotate_key"),
+        *("catch_up", "rebuild", "reconcile", "reindex"),
+    }
+    for each in OPERATIONS:
+        assert not (each.writes and each.method == "GET"), each.verb
+        assert each.writes or not each.keyed, each.verb
+        appends = each.verb in VERBS and VERBS[each.verb].writes
+        assert each.reasoned != appends, each.verb
+
+
 def test_a_write_that_was_refused_a_connection_was_not_made() -> None:
     raised = pytest.raises(ServiceUnavailableError, match="runs there")
     with Client(NOWHERE, api_key="mnm_x") as client, raised as caught:
         client.remember("tea", user_id="u-1")
 
     assert not caught.value.may_be_written
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda asked: asked.get("f", "2026-01-01T00:00:00Z"),
+        lambda asked: asked.get("f", fact_id="f"),
+        lambda asked: asked.get_all("u-1"),
+        lambda asked: asked.remember("tea", "u-1"),
+        lambda asked: asked.search("tea", "u-1", 3),
+        lambda asked: asked.archive("P30D"),
+    ],
+)
+def test_an_argument_that_has_no_place_is_a_type_error_as_for_the_store(
+    store: MemoryStore, call: Callable[[Any], object]
+) -> None:
+    with pytest.raises(TypeError):
+        call(store)
+    with Client(NOWHERE, api_key="mnm_x") as client, pytest.raises(TypeError):
+        call(client)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda asked: asked.get_all(),
+        lambda asked: asked.remember("tea"),
+        lambda asked: asked.get_all(user_id="u-1", scope=Scope.team("eng")),
+        lambda asked: asked.search("tea", user_id="u-1", scope=Scope.team("eng")),
+    ],
+)
+def test_nobody_and_two_are_refused_as_by_the_store(
+    store: MemoryStore, call: Callable[[Any], object]
+) -> None:
+    with pytest.raises(InvalidScopeError) as by_store:
+        call(store)
+    with Client(NOWHERE, api_key="mnm_x") as client, pytest.raises(InvalidScopeError) as e:
+        call(client)
+
+    assert str(e.value) == str(by_store.value)
+
+
+def test_a_field_that_nobody_defined_is_refused_with_those_of_the_verb() -> None:
+    raised = pytest.raises(UnknownFieldError)
+    with Client(NOWHERE, api_key="mnm_x") as client, raised as caught:
+        client.get_memory_as_of(user_id="u-1", timestmp="2026-01-01T00:00:00Z")  # type: ignore[call-arg]
+
+    assert set(caught.value.known) == {
+        *("user_id", "scope", "timestamp", "valid_at"),
+        *("reason", "matter", "break_glass"),
+    }
+
+
+@pytest.mark.parametrize("given", [None, "", ".", "..", "f/history", 7, True])
+def test_what_would_make_a_path_another_path_is_no_id_as_for_the_store(
+    store: MemoryStore,
+    given: Any,  # noqa: ANN401
+) -> None:
+    kind = NotFound if given and isinstance(given, str) else InvalidValueError
+
+    with Client(NOWHERE, api_key="mnm_x") as client:
+        for asked in (store, client):
+            with pytest.raises(kind, match=r"fact_id must be text|no fact_id|no such fact"):
+                asked.get(given)
+            with pytest.raises(kind):
+                asked.restore(fact_id=given)
 
 
 @pytest.mark.parametrize(

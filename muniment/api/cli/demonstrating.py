@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from muniment.api.cli import terminal
 from muniment.api.cli.answers import Told
 from muniment.api.cli.place import Place
 from muniment.errors import ConfigurationError
@@ -34,7 +35,7 @@ def demo(at: Place) -> None:
             events=len(script),
             checked=narrator.checked,
             try_next=tuple(
-                f"muniment {each} --user {story.USER}{at.spelled}"
+                f"{terminal.program()} {each} --user {story.USER}{at.spelled}"
                 for each in (
                     "as-of 2026-03-25T10:30:00+08:00",
                     "diff 2026-03-24T00:00:00+08:00 2026-03-25T00:00:00+08:00",

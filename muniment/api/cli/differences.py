@@ -1,5 +1,7 @@
 """Diffs, plans and receipts as a person reads them."""
 
+from typing import Final
+
 from rich.console import Group, RenderableType
 from rich.text import Text
 
@@ -34,14 +36,21 @@ def plan(found: RollbackPlan) -> RenderableType:
 def receipt(done: Receipt) -> RenderableType:
     """Return what a write did."""
     if done.tx_id is None:
-        return Text("nothing to do", "dim")
-    head = f"transaction {done.tx_id}, recorded {instant(done.recorded_at)}"
-    shown = Text(head, "bold green")
+        shown = Text("nothing to do", "dim")
+    else:
+        head = f"transaction {done.tx_id}, recorded {instant(done.recorded_at)}"
+        shown = Text(head, "bold green")
     if done.hold_id is not None:
         shown.append_text(words(f"\nhold {done.hold_id}: its id releases it", ""))
     if done.deferred:
-        shown.append("\nit waits for a legal hold, and is not used until then", "yellow")
+        shown.append(f"\n{_WAITS}", "yellow")
     return shown if done.diff is None else Group(shown, diff(done.diff))
+
+
+_WAITS: Final = (
+    "some of it waits: for a legal hold, and is not used until then, or for a frozen "
+    "memory that has a copy"
+)
 
 
 def _entry(entry: DiffEntry) -> Text:

@@ -5,7 +5,12 @@ from typing import Annotated, Any
 
 import typer
 
-from muniment.api.certificates import ErasurePlan, ErasureStatus
+from muniment.api.certificates import (
+    SHARED,
+    ErasureCertificate,
+    ErasurePlan,
+    ErasureStatus,
+)
 from muniment.api.cli import exits, terminal
 from muniment.api.cli.answers import Certified, Held
 from muniment.api.cli.options import Author, Whose
@@ -59,9 +64,9 @@ def erase(
     What it would reach is shown first, then you are asked. Under a legal hold the request
     is kept, the memory is no longer used, and it is erased when the last hold is released.
 
-    Keep the answer: it is a signed certificate. PARTIAL means that nothing can be read any
-    more but a store is not purged yet; the exit code is 4 then, and opening the store
-    again goes on.
+    Keep the answer: it is a signed certificate. PARTIAL, with the exit code 4, means that
+    the memory itself can be read no more, but something is left: a store is not verified
+    yet, and opening the store again goes on; or what was shared waits for a hold or a thaw.
     """
     scope = whose.scope
     if not plan and author.reason is None:
@@ -83,8 +88,19 @@ def erase(
         certificate = store.erase(scope=scope, **fields)
     at.answer(certificate)
     if certificate.status is ErasureStatus.PARTIAL:
-        terminal.note("a store is not verified yet; open the store again to go on")
+        terminal.note(_left(certificate))
         raise typer.Exit(exits.REFUSED_FOR_NOW)
+
+
+def _left(certificate: ErasureCertificate) -> str:
+    """Return what is left of a memory, and when it goes."""
+    copies = sum(each.remaining for each in certificate.stores if each.store == SHARED)
+    if copies:
+        return (
+            f"what was shared is left ({copies}): it goes once the holds that bind it are "
+            "released, and the memories it is in thawed"
+        )
+    return "a store is not verified yet; open the store again to go on"
 
 
 def redact(

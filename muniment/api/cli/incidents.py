@@ -10,14 +10,12 @@ import muniment
 from muniment.api.cli import terminal
 from muniment.api.cli.options import Author, Whose
 from muniment.api.cli.place import Place
+from muniment.api.retrying import anew
 from muniment.errors import PlanOutdatedError, RollbackConflictError
 
 
 if TYPE_CHECKING:
     from muniment.api.answers import Receipt, RollbackPlan
-
-_ATTEMPTS = 5
-"""How often a rollback that nobody looks at is planned anew before it gives up."""
 
 
 class OnConflict(StrEnum):
@@ -280,11 +278,9 @@ def _applied(
     store: "muniment.MemoryStore", wanted: Wanted, on_conflict: OnConflict, author: Author
 ) -> "Receipt":
     """Plan and apply, anew where the subject changed in between: nobody looked at it."""
-    for attempt in range(_ATTEMPTS):
+
+    def attempt() -> "Receipt":
         plan = wanted.plan(store)
-        try:
-            return store.apply(plan, on_conflict=on_conflict.value, **author.by)
-        except PlanOutdatedError:
-            if attempt == _ATTEMPTS - 1:
-                raise
-    raise AssertionError("the last attempt returns or raises")
+        return store.apply(plan, on_conflict=on_conflict.value, **author.by)
+
+    return anew(attempt, where=PlanOutdatedError)

@@ -35,7 +35,7 @@ class Narrator:
 
     def command(self, arguments: str) -> None:
         """Show what a reader could type to do the same."""
-        line = words(f"$ muniment {arguments}{self._spelled}", "bold cyan")
+        line = words(f"$ {terminal.program()} {arguments}{self._spelled}", "bold cyan")
         self._console.print()
         # Not broken, so that it can be copied.
         self._console.print(line, soft_wrap=True)

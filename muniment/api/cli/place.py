@@ -109,9 +109,11 @@ class Place:
     def answer(self, answer: "Answer") -> None:
         """Show *answer* to a person, or write it to a pipe as JSON."""
         if self.is_for_a_person:
-            from muniment.api.cli.rendering import rendered  # noqa: PLC0415 - as above
+            from muniment.api.cli.answers import Told  # noqa: PLC0415 - as above
+            from muniment.api.cli.rendering import rendered  # noqa: PLC0415
 
-            terminal.show(rendered(answer))
+            # Its lines are commands to be copied.
+            terminal.show(rendered(answer), unbroken=isinstance(answer, Told))
         else:
             terminal.emit(answer)
 

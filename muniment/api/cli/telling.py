@@ -163,8 +163,9 @@ class Incident:
         )
 
     def _frozen(self) -> None:
-        self._narrator.command(f"freeze --user {USER} --actor {OFFICER}")
-        self._store.freeze(scope=CUSTOMER, actor=OFFICER, reason="poisoned by a web page")
+        reason = "poisoned by a web page"
+        self._deed(f"freeze --user {USER}", reason)
+        self._store.freeze(scope=CUSTOMER, actor=OFFICER, reason=reason)
         try:
             self._store.remember("…", scope=CUSTOMER, source=SOURCE)
         except SubjectFrozenError as error:
@@ -174,8 +175,8 @@ class Incident:
         else:
             raise StoryError("a frozen memory was written to")
         self._clock.advance(30)
-        self._narrator.command(f"thaw --user {USER} --actor {OFFICER}")
-        self._store.thaw(scope=CUSTOMER, actor=OFFICER)
+        self._deed(f"thaw --user {USER}", "looked into")
+        self._store.thaw(scope=CUSTOMER, actor=OFFICER, reason="looked into")
 
     def _plan(self) -> None:
         self._narrator.command(f"{self._spelled_rollback()} --dry-run")
@@ -190,19 +191,24 @@ class Incident:
         )
 
     def _roll_back(self) -> Receipt:
-        self._narrator.command(f"{self._spelled_rollback()} --actor {OFFICER}")
+        reason = "prompt injection through a tool result"
+        self._deed(self._spelled_rollback(), reason)
         return self._store.rollback_where(
             scope=CUSTOMER,
             session_id=SESSION,
             source=SOURCE,
             by_actor=OFFICER,
-            reason="prompt injection through a tool result",
+            reason=reason,
         )
 
     def _undo(self, done: Receipt, reason: str) -> Receipt:
         assert done.tx_id is not None, "there was something to do"
-        self._narrator.command(f"undo {done.tx_id} --actor {OFFICER}")
+        self._deed(f"undo {done.tx_id}", reason)
         return self._store.undo(done.tx_id, actor=OFFICER, reason=reason)
+
+    def _deed(self, arguments: str, reason: str) -> None:
+        """Show the command of a deed, with who does it and why."""
+        self._narrator.command(f'{arguments} --actor {OFFICER} --reason "{reason}"')
 
     def _step(self, do: Callable[[], Receipt], answer: str, claim: str) -> Receipt:
         """Do something, some minutes later, and ask the agent again."""

@@ -1,6 +1,8 @@
 """What stands between a command and whoever reads it: a person, or a pipe."""
 
 import os
+import shlex
+import shutil
 import sys
 import unicodedata
 from collections.abc import Callable, Iterator
@@ -15,6 +17,9 @@ from muniment.api.shapes import document
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
+
+PROGRAM: Final = "muniment"
+"""The name of the command."""
 
 BROKEN_PIPE: Final = 141
 """What a shell reports of a program whose reader went away: 128 and SIGPIPE."""
@@ -54,9 +59,16 @@ def console(*, stderr: bool = False) -> "Console":
     return Console(stderr=stderr, markup=False, highlight=False, emoji=False)
 
 
-def show(renderable: "RenderableType") -> None:
-    """Show a person an answer."""
-    console().print(renderable)
+def show(renderable: "RenderableType", *, unbroken: bool = False) -> None:
+    """Show a person an answer; *unbroken* where lines are there to be copied."""
+    console().print(renderable, soft_wrap=unbroken)
+
+
+def program() -> str:
+    """Return how a reader of this run calls it again, from where they are."""
+    called = sys.argv[0]
+    is_ours = os.path.basename(called) == PROGRAM  # noqa: PTH119 - as it was typed
+    return shlex.quote(called) if is_ours and shutil.which(PROGRAM) is None else PROGRAM
 
 
 def emit(answer: object) -> None:

@@ -9,14 +9,14 @@ store and writes the answer.
 
 import asyncio
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import Executor
 from contextvars import copy_context
-from typing import Annotated, Any, Final, get_origin
+from typing import Annotated, Any, Final
 
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
-from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from starlette.datastructures import QueryParams
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
@@ -72,50 +72,42 @@ class AnsweringRoute(APIRoute):
         return self._route.answer(request, self._sent.read(request, body))
 
 
-class _Nothing(BaseModel, extra="forbid"):
-    """Of an operation that takes no fields."""
-
-
 class Sent:
     """Reads what is sent to one operation, and says where it is not as documented."""
 
     def __init__(self, route: Route) -> None:
         self._route = route
-        fields = {**route.operation.needed, **route.operation.taken}
-        self._lists = [name for name in fields if get_origin(fields[name]) is list]
+        model, by_url = route.model or _Nothing, route.operation.method == "GET"
+        self._query: type[BaseModel] = model if by_url else _Nothing
+        self._body: type[BaseModel] = _Nothing if by_url else model
+        self._needs_body = bool(route.operation.needed) and not by_url
 
     def read(self, request: Request, body: bytes) -> dict[str, object]:
         """
         Return by name what the endpoint is given.
 
         Raises:
-            RequestValidationError: If something of it is not as documented.
+            RequestValidationError: If something of it is not as documented; so is whatever
+                stands in a query or a body for which nothing is documented.
         """
-        operation, model = self._route.operation, self._route.model
         given: dict[str, object] = dict(request.path_params)
-        for name in operation.numbers:
+        for name in self._route.operation.numbers:
             check = _NUMBER.validate_python
             given[name] = _checked(check, given[name], "path", name)
-        if model is not None and operation.method == "GET":
-            query = self._query(request.query_params)
-            given["sent"] = _checked(model.model_validate, query, "query")
-        else:
-            # Passed over, the as_of of a write or of a history would seem to count.
-            _refuse("query", request.query_params, "is not taken in the URL")
-        if operation.method != "GET" and (body or operation.needed):
+        query = _once_each(request.query_params)
+        given["query"] = _checked(self._query.model_validate, query, "query")
+        if body or self._needs_body:
             _refuse_other_types(request.headers.get("content-type", ""))
-            model = self._route.model or _Nothing
-            given |= {"sent": _checked(model.model_validate_json, body, "body")}
+            given["body"] = _checked(self._body.model_validate_json, body, "body")
         for name in self._route.headers:
             given[name] = request.headers.get(HEADERS[name][0])
         return given
 
-    def _query(self, sent: QueryParams) -> dict[str, object]:
-        twice = [each for each in sent if len(sent.getlist(each)) > 1]
-        again = [each for each in twice if each not in self._lists]
-        _refuse("query", again, "is given more than once")
-        found: dict[str, object] = dict(sent)
-        return found | {each: sent.getlist(each) for each in self._lists if each in sent}
+
+class _Nothing(BaseModel):
+    """What is taken where nothing is documented."""
+
+    model_config = ConfigDict(extra="forbid")
 
 
 _NUMBER: Final = TypeAdapter(Annotated[int, Field(ge=0, le=POSITION_MAX)])
@@ -132,10 +124,13 @@ def _checked(check: Callable[[Any], object], value: object, *where: str) -> obje
         ) from error
 
 
-def _refuse(place: str, names: Iterable[str], why: str) -> None:
-    problems = [{"loc": (place, name), "msg": why} for name in names]
-    if problems:
-        raise RequestValidationError(problems)
+def _once_each(query: QueryParams) -> dict[str, str]:
+    """Return the fields of a *query*; one that is there twice says two things."""
+    for name in query:
+        if len(query.getlist(name)) > 1:
+            problem = {"loc": ("query", name), "msg": "is there more than once"}
+            raise RequestValidationError([problem])
+    return dict(query)
 
 
 def _refuse_other_types(content_type: str) -> None:

@@ -90,7 +90,7 @@ class Route:
         latest.set(None)
         answer = found(**fields) if callable(found) else found
         shape = shaped(enveloped(self.operation.answer, answer))
-        headers = _point(latest.get()) if self.operation.reads else {}
+        headers = _point(latest.get()) if self.operation.reasoned else {}
         if isinstance(shape, dict) and isinstance(shape.get("version"), int):
             headers["ETag"] = f'"{shape["version"]}"'
         return Response(
@@ -122,12 +122,11 @@ class Route:
             kind = int if name in operation.numbers else str
             found.append(_parameter(name, Annotated[kind, limits]))
         model = self.model
-        if model is not None:
-            place = Query() if operation.method == "GET" else Body()
-            if operation.needed or operation.method == "GET":
-                found.append(_parameter("sent", Annotated[model, place]))
-            else:
-                found.append(_parameter("sent", Annotated[model, place], default=model()))
+        if model is not None and operation.method == "GET":
+            found.append(_parameter("query", Annotated[model, Query()]))
+        elif model is not None:
+            default = inspect.Parameter.empty if operation.needed else model()
+            found.append(_parameter("body", Annotated[model, Body()], default=default))
         for name in self.headers:
             alias, text = HEADERS[name]
             header = Header(alias=alias, description=text)
@@ -136,7 +135,7 @@ class Route:
 
 
 def _headers(operation: Operation) -> list[str]:
-    names = ["reason", "matter", "break_glass"] if operation.reads else []
+    names = ["reason", "matter", "break_glass"] if operation.reasoned else []
     if operation.verb == "whoami":
         return []
     if operation.keyed and operation.verb not in _ONCE:

@@ -1,13 +1,16 @@
 """Forgetting for good from the command line, and the holds that stand against it."""
 
+import json
 from pathlib import Path
 
 import pytest
 
-from muniment import MemoryStore
+from muniment import MemoryStore, Scope
+from tests.access.matrix import IDENTITIES
 from tests.api.cli.command_line import CommandLine, at_a_terminal
 
 
+SUBJECT, LEAD = IDENTITIES["subject"], IDENTITIES["lead"]
 USER = ("--user", "u-1")
 CANARY = "金丝雀 canary"
 ERASE = ("erase", *USER, "--reason", "request 17")
@@ -94,6 +97,25 @@ def test_an_erased_memory_is_gone_with_a_certificate(cli: CommandLine) -> None:
     assert CANARY.encode() not in raw_bytes(cli.store)
     assert cli.ask("certificate", done["subject_ref"])["certificate"] == done
     assert cli.ask("verify")["findings"] == []
+
+
+def test_an_erasure_that_leaves_a_shared_copy_says_when_that_goes(cli: CommandLine) -> None:
+    team = Scope.team("eng")
+    with MemoryStore.open(cli.store) as store:
+        fact = store.remember(CANARY, user_id="u-1")
+        proposal = store.acting_as(SUBJECT).propose_share(fact.fact_id, to=team)
+        store.acting_as(LEAD).approve(proposal.proposal_id, reason="useful for all")
+        store.freeze(scope=team)
+
+    partial = cli.on_store(*ERASE, "--yes")
+    cli.ask("thaw", "--team", "eng")
+
+    assert partial.code == 4
+    answer = json.loads(partial.out)
+    assert answer["status"] == "PARTIAL"
+    assert "what was shared is left (1): it goes once" in partial.err
+    found = cli.ask("certificate", answer["subject_ref"])
+    assert found["certificate"]["status"] == "DONE"
 
 
 def test_erasing_again_changes_nothing_and_a_returning_user_starts_afresh(
