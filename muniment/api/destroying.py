@@ -1,7 +1,8 @@
 """Carrying out what was announced: keys first, then every derived copy, step by step."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
+from itertools import takewhile
 
 from muniment.api.certificates import SHARED, StoreReport
 from muniment.api.certifying import certified
@@ -12,7 +13,7 @@ from muniment.api.redacting import Words, WordsRedactor, words_of
 from muniment.domain.events import FactRedacted, SubjectErased
 from muniment.ledger.codec import topic_of
 from muniment.ledger.destruction import Destruction, Step
-from muniment.ledger.records import FACT, SUBJECT
+from muniment.ledger.records import FACT, SUBJECT, StampedEvent
 from muniment.ledger.tombstones import append_tombstone, said_again
 from muniment.ledger.transaction import Transaction
 from muniment.projections.beliefs import DerivedStore
@@ -56,36 +57,42 @@ class Destroyer:
         with self._destructions.turn:
             some = self._destructions
             found = some.all() if every else some.unfinished()
+            said = self._said(found)
             # Copies before what they are copies of, which is done once they are gone.
             for destruction in sorted(found, key=_is_of_subject):
-                if destruction.step is Step.DONE and self._is_said(destruction):
+                is_said = destruction in said
+                if is_said and destruction.step is Step.DONE:
                     continue
-                if self._confirmed(destruction):
+                if is_said or self._confirmed(destruction):
                     self._carry_out(destruction, self._copies_of(destruction))
 
-    def _is_said(self, destruction: Destruction) -> bool:
-        """Whether the event that says so is in the ledger."""
+    def _said(self, destructions: Sequence[Destruction]) -> Collection[Destruction]:
+        """Return those of which the event that says so is in the ledger."""
+        found = self._ledger.recorder.read_at([each.position for each in destructions])
+        events = {each.position: each for each in found}
+        return {
+            each
+            for each in destructions
+            if each.position in events and self._says(events[each.position], each)
+        }
+
+    def _says(self, event: StampedEvent, destruction: Destruction) -> bool:
         words = words_of(destruction)
         if words is not None:
-            return self._words.is_said(destruction, words)
-        found = self._ledger.recorder.read(after=destruction.position - 1, limit=1)
+            return self._words.says(event, words)
         kind = FactRedacted if destruction.stream else SubjectErased
         stream = destruction.stream or SUBJECT + destruction.subject_ref
-        return any(
-            each.sealed.topic == topic_of(kind) and each.sealed.originator_id == stream
-            for each in found
-        )
+        sealed = event.sealed
+        return sealed.topic == topic_of(kind) and sealed.originator_id == stream
 
     def _confirmed(self, destruction: Destruction) -> bool:
         """Whether a destruction is to be carried out; if it never was said, forget it."""
-        if self._is_said(destruction):
-            return True
         if destruction.step is not Step.ANNOUNCED:
             self._say_again(destruction)
             return True
         with self._ledger.recorder.appending():
             # Whoever announced it held this lock: by now it is said, or never will be.
-            if self._is_said(destruction):
+            if self._said([destruction]):
                 return True
             self._destructions.withdraw(destruction)
         return False
@@ -133,7 +140,7 @@ class Destroyer:
             destruction: Which.
             copies: What others were given of it. No more are made of what is gone.
         """
-        words, also = words_of(destruction), self._contested(destruction)
+        words, also = words_of(destruction), self._others(destruction)
         if destruction.step is Step.ANNOUNCED and words is not None:
             drawn = self._drawn_from(destruction, words)
             self._words.destroy(destruction, words, also=drawn)
@@ -150,12 +157,22 @@ class Destroyer:
         text = "" if destruction.stream else self._certified(destruction, stores)
         self._destructions.move(destruction, step, certificate=text)
 
-    def _contested(self, destruction: Destruction) -> list[int]:
-        """Return the keys of what was proposed to say in the place of a redacted fact."""
+    def _others(self, destruction: Destruction) -> list[int]:
+        """
+        Return the keys left of what else says what a redacted fact said.
+
+        That is what was proposed to say in its place, and what of the fact itself is under
+        a key from before it was thinned: the thinning that destroys it may not be done.
+        """
         if not destruction.stream.startswith(FACT):
             return []
-        fact_id = destruction.stream.removeprefix(FACT)
-        return Proposals(self._ledger).keys_about(fact_id, destruction.subject_ref)
+        fact_id, ref = destruction.stream.removeprefix(FACT), destruction.subject_ref
+        stream = self._ledger.recorder.read_stream(destruction.stream)
+        # What follows is no content, and has to stay readable.
+        said = takewhile(lambda e: e.sealed.topic != topic_of(FactRedacted), stream)
+        former = {each.sealed.key_id for each in said} - {destruction.key_id}
+        left = self._destructions.left_of(ref, former) if former else []
+        return [*left, *Proposals(self._ledger).keys_about(fact_id, ref)]
 
     def _drawn_from(self, destruction: Destruction, words: Words) -> list[int]:
         """Return the keys of what was proposed to say, drawn from *words*."""
@@ -177,10 +194,11 @@ class Destroyer:
         self._destructions.count(destruction, SHARED, len(left))
         self._copies.redact(left, by=self.announce)
         names = {FACT + each.fact_id: each.fact_id for each in left}
-        for announced in self._destructions.unfinished():
-            if announced.stream in names and self._confirmed(announced):
-                theirs = copies_of([names[announced.stream]], copies)
-                self._carry_out(announced, theirs)
+        announced = [e for e in self._destructions.unfinished() if e.stream in names]
+        said = self._said(announced)
+        for each in announced:
+            if each in said or self._confirmed(each):
+                self._carry_out(each, copies_of([names[each.stream]], copies))
 
     def _purge(self, store: DerivedStore, destruction: Destruction) -> None:
         """Remove a subject from one store, counted before: another may do it, too."""
@@ -197,7 +215,7 @@ class Destroyer:
             store="vault",
             removed=counts.get("vault", 0),
             remaining=self._destructions.remaining(destruction)
-            + len(self._contested(destruction))
+            + len(self._others(destruction))
             if words is None
             else self._words.remaining(destruction, words)
             + len(self._drawn_from(destruction, words)),

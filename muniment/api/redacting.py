@@ -32,7 +32,6 @@ from muniment.ledger.records import (
     SESSION,
     SUMMARIES,
     TURNS,
-    RecordedEvent,
     StampedEvent,
 )
 from muniment.ledger.tombstones import said_again
@@ -154,11 +153,14 @@ class WordsRedactor:
         events = sessions.decide(words.command, words.session_id, state)
         transaction.add_to(SESSION + words.session_id, events)
 
-    def is_said(self, destruction: Destruction, words: Words) -> bool:
-        """Whether the event that says so is in the ledger, where it was announced."""
-        found = self._ledger.recorder.read(after=destruction.position - 1, limit=1)
-        opened = self._ledger.mapper.opened(found, None)
-        return any(_says(each, words) for each in opened)
+    def says(self, stamped: StampedEvent, words: Words) -> bool:
+        """Whether an event says that *words* are unreadable."""
+        if stamped.sealed.originator_id != SESSION + words.session_id:
+            return False
+        (opened,) = self._ledger.mapper.opened([stamped], None)
+        number = words.number
+        says = SessionRedacted() if number is None else TurnRedacted(number=number)
+        return opened.event == says
 
     def say_again(self, destruction: Destruction, words: Words) -> int | None:
         """Say it in a restored ledger; return where, or ``None`` if nothing was said."""
@@ -175,8 +177,7 @@ class WordsRedactor:
             said_again(work, action="redact", done="redacted", session_id=words.session_id)
         )
         stamped = self._ledger.recorder.read_stream(stream)
-        opened = self._ledger.mapper.opened(stamped, None)
-        return next(each.position for each in opened if _says(each, words))
+        return next(each.position for each in stamped if self.says(each, words))
 
     def destroy(
         self, destruction: Destruction, words: Words, *, also: Collection[int] = ()
@@ -317,11 +318,3 @@ class WordsRedactor:
 def _place(event: StampedEvent) -> tuple[str, int, int]:
     sealed = event.sealed
     return str(sealed.originator_id), sealed.originator_version, sealed.key_id
-
-
-def _says(recorded: RecordedEvent, words: Words) -> bool:
-    if recorded.stream != SESSION + words.session_id:
-        return False
-    if words.number is None:
-        return recorded.event == SessionRedacted()
-    return recorded.event == TurnRedacted(number=words.number)

@@ -1,6 +1,6 @@
 """Thinning of old history: what is kept gets keys of its own, then the others go."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from muniment.api.lookup import Lookup
@@ -83,8 +83,10 @@ class Thinner:
         """
         with self._ledger.vault.destructions.turn:
             listed = self._thinnings.all() if every else self._thinnings.unfinished()
-            found = (self._confirmed(e) for e in listed if not self._is_over(e))
-            self._carry_out([each for each in found if each is not None])
+            said = self._said(listed)
+            found = [e if e in said else self._confirmed(e) for e in listed]
+            left = [e for e in found if e is not None and e.step is not Step.DONE]
+            self._carry_out(left)
 
     def _planned(
         self, transaction: Transaction, fact_id: str, until: Instant
@@ -111,25 +113,24 @@ class Thinner:
             step=Step.ANNOUNCED,
         )
 
-    def _is_said(self, thinning: Thinning) -> bool:
-        """Whether the event that says so is in the ledger."""
-        found = self._ledger.recorder.read(after=thinning.position - 1, limit=1)
+    def _said(self, thinnings: Sequence[Thinning]) -> Collection[Thinning]:
+        """Return those of which the event that says so is in the ledger."""
+        found = self._ledger.recorder.read_at([each.position for each in thinnings])
         topic = topic_of(FactThinned)
-        said = (each.sealed for each in found)
-        return any((e.topic, e.originator_id) == (topic, thinning.stream) for e in said)
-
-    def _is_over(self, thinning: Thinning) -> bool:
-        return thinning.step is Step.DONE and self._is_said(thinning)
+        said = {
+            (each.position, each.sealed.originator_id)
+            for each in found
+            if each.sealed.topic == topic
+        }
+        return {each for each in thinnings if (each.position, each.stream) in said}
 
     def _confirmed(self, thinning: Thinning) -> Thinning | None:
-        """Return what is to be carried out, as it is said; what never was is forgotten."""
-        if self._is_said(thinning):
-            return thinning
+        """Return what is to be carried out, once said; what never was is forgotten."""
         if thinning.step is not Step.ANNOUNCED:
             return self._said_again(thinning)
         with self._ledger.recorder.appending():
             # Whoever announced it held this lock: by now it is said, or never will be.
-            if self._is_said(thinning):
+            if self._said([thinning]):
                 return thinning
             self._thinnings.withdraw(thinning)
         return None
@@ -161,7 +162,7 @@ class Thinner:
         if not positions:
             return None
         self._thinnings.move_to(thinning, positions[-1])
-        return replace(thinning, position=positions[-1])
+        return replace(thinning, position=positions[-1], step=Step.KEYS)
 
     def _carry_out(self, thinnings: Sequence[Thinning]) -> None:
         """Do every step that is left; each is recorded once it is done."""

@@ -15,11 +15,12 @@ from muniment.archive import schema
 from muniment.domain.time import BEGINNING, FOREVER
 from muniment.ledger.leaves import StoredRow
 from muniment.ledger.records import TransactionRow
+from muniment.ledger.stated import StoredTraits
 
 
 _HEADER_AT = 3
 _VALID, _VALID_END = b'"valid":[', b"]}"
-_OF_TRAITS = ("category", "attribute", "status", "confidence", "importance", "core")
+_OF_TRAITS = StoredTraits.__struct_fields__
 
 
 class Stretch:
@@ -64,21 +65,11 @@ def sorted_events(batches: Sequence[pa.RecordBatch]) -> pa.Table:
     return events.sort_by([*order, ("version", "ascending")])
 
 
-class _Traits(msgspec.Struct, frozen=True, kw_only=True):
-    category: str | None = None
-    attribute: str | None = None
-    status: str | None = None
-    confidence: float | None = None
-    importance: float | None = None
-    core: bool | None = None
-    expires_at: int | None = None
-
-
 class _Header(msgspec.Struct, frozen=True, kw_only=True):
-    """What of a readable header has a column of its own."""
+    """What of a readable header has a column of its own, whatever the kind of event."""
 
     valid: tuple[int, int] | None = None
-    traits: _Traits = _Traits()
+    traits: StoredTraits | None = None
     cause: str | None = None
     to_version: int | None = None
 
@@ -132,8 +123,7 @@ def _said(headers: Sequence[bytes]) -> dict[str, pa.Array]:
         ends.append(None if end in (BEGINNING, FOREVER) else end)
     each_of = pa.array(which, pa.int32())
     columns: dict[str, list[Any]] = {
-        name: [getattr(each.traits, name) for each in kinds]
-        for name in (*_OF_TRAITS, "expires_at")
+        name: [getattr(each.traits, name, None) for each in kinds] for name in _OF_TRAITS
     }
     columns["cause"] = [each.cause for each in kinds]
     columns["to_version"] = [each.to_version for each in kinds]

@@ -4,6 +4,7 @@ import threading
 from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import PurePosixPath
@@ -17,7 +18,7 @@ from muniment.archive import segment
 from muniment.archive.segment import Manifest
 from muniment.archive.shelf import Shelf, failing, read
 from muniment.archive.snapshots import FOLDER
-from muniment.errors import DamagedArchiveError
+from muniment.errors import ArchiveUnavailableError, DamagedArchiveError
 from muniment.ledger.cold import Segment, is_dropped
 from muniment.ledger.records import StampedEvent
 
@@ -124,7 +125,9 @@ class ArchiveReader:
                 if each.position not in found and each.position < year.first_position
             ]
             if len(self._by_segment(left)) > 1:
-                found.update(self._read_snapshot(year, left))
+                # All of it is in segments, too; what became of it is told by `verify`.
+                with suppress(ArchiveUnavailableError, DamagedArchiveError):
+                    found.update(self._read_snapshot(year, left))
         return found
 
     def _read_snapshot(

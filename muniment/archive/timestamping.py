@@ -1,7 +1,7 @@
 """Time stamps after RFC 3161: an authority says that it saw something, and when."""
 
 import hashlib
-import urllib.error
+import http.client
 import urllib.request
 
 from muniment.errors import ConfigurationError, TimeStampUnavailableError
@@ -57,6 +57,6 @@ def _answer(url: str, asked: bytes) -> bytes:
     try:
         with urllib.request.urlopen(request, timeout=_TIMEOUT_SECONDS) as answer:  # noqa: S310 - as above
             raw: bytes = answer.read(_ANSWER_BYTES_MAX)
-    except (OSError, ValueError, urllib.error.HTTPError) as error:
+    except (OSError, ValueError, http.client.HTTPException) as error:
         raise TimeStampUnavailableError(url, str(error)) from error
     return raw

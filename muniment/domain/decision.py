@@ -31,7 +31,7 @@ from muniment.domain.events import (
     RevisionCause,
     Traits,
 )
-from muniment.domain.fact import Belief, FactState, Statement, evolve, unreadable_after
+from muniment.domain.fact import Belief, FactState, Statement, evolve, refuse_thinned
 from muniment.domain.time import BEGINNING, FOREVER, Instant, Period
 from muniment.errors import (
     FactNotCurrentError,
@@ -267,9 +267,7 @@ def _bring_back(
     else:
         back = FactRolledBack(to_version=command.to_version)
         events = _if_it_changes(fact, back)
-    gone = unreadable_after(fact, reduce(evolve, events, fact))
-    if gone is not None:
-        raise ThinnedError(f"fact {fact_id}", version=gone)
+    refuse_thinned(fact_id, fact, reduce(evolve, events, fact))
     return events
 
 

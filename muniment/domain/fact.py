@@ -25,6 +25,7 @@ from muniment.domain.events import (
 )
 from muniment.domain.time import ALWAYS, FOREVER, Instant, Period
 from muniment.domain.values import quickly_made
+from muniment.errors import ThinnedError
 
 
 Statement = FactAsserted | FactRevised
@@ -96,13 +97,25 @@ def fold(events: Iterable[FactEvent]) -> FactState:
     return reduce(evolve, events, FactState())
 
 
-def unreadable_after(before: FactState, after: FactState) -> int | None:
+def thinned_brought_back(before: FactState, after: FactState) -> int | None:
     """Return a version that is believed anew although what it said was thinned, if any."""
     for each in after.beliefs if after.thinned else ():
         known = (b.valid for b in before.beliefs if b.version == each.version)
         if each.version in after.thinned and not any(b.covers(each.valid) for b in known):
             return each.version
     return None
+
+
+def refuse_thinned(fact_id: str, before: FactState, after: FactState) -> None:
+    """
+    Refuse to bring back what nobody can read any more.
+
+    Raises:
+        ThinnedError: If what a version said that would be believed anew was thinned.
+    """
+    version = thinned_brought_back(before, after)
+    if version is not None:
+        raise ThinnedError(f"fact {fact_id}", version=version)
 
 
 def touched(event: FactEvent) -> Period | None:

@@ -23,9 +23,16 @@ from muniment.domain.events import (
     FactRolledBack,
     FactThinned,
 )
-from muniment.domain.fact import Beliefs, FactState, evolve, touched, unreadable_after
+from muniment.domain.fact import (
+    Beliefs,
+    FactState,
+    evolve,
+    refuse_thinned,
+    thinned_brought_back,
+    touched,
+)
 from muniment.domain.time import ALWAYS, Instant, Period
-from muniment.errors import InvalidValueError, ThinnedError, VersionBeyondHeadError
+from muniment.errors import InvalidValueError, VersionBeyondHeadError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,9 +169,7 @@ def to_version(fact_id: str, fact: StampedFact, version: int) -> Moves:
     if fact.state.redacted:
         return Moves(skipped=(_redacted(fact_id),))
     back = FactRolledBack(to_version=version)
-    gone = unreadable_after(fact.state, evolve(fact.state, back))
-    if gone is not None:
-        raise ThinnedError(f"fact {fact_id}", version=gone)
+    refuse_thinned(fact_id, fact.state, evolve(fact.state, back))
     return _gathered([_move(fact_id, fact.state, [back])])
 
 
@@ -300,7 +305,7 @@ def _move(
     after = reduce(_evolved, planned, start)
     if after.beliefs == fact.beliefs:
         return None
-    if unreadable_after(fact, after) is not None:
+    if thinned_brought_back(fact, after) is not None:
         return Skipped(fact_id=fact_id, why="what it said then was thinned")
     return Move(fact_id=fact_id, events=planned, before=fact.beliefs, after=after.beliefs)
 

@@ -69,7 +69,12 @@ class FactRedactedError(NotFound):
 
 
 class ThinnedError(NotFound):
-    """What was said then was thinned: only the start of each year is kept."""
+    """
+    What was said then was thinned: only the start of each year is kept.
+
+    Either what was known at a time, `asked`, in place of which the times `kept` may be
+    asked for; or what a `version` said, which cannot be brought back.
+    """
 
     def __init__(
         self,
@@ -81,12 +86,10 @@ class ThinnedError(NotFound):
     ) -> None:
         self.what, self.asked, self.kept, self.version = what, asked, kept, version
         if asked is None:
-            lost = f"what version {version} of {what} said"
-            remedy = "its history shows which versions can still be brought back"
+            text = _version_thinned(what, version)
         else:
-            lost = f"what was known of {what} at {moment(asked)}"
-            remedy = f"ask as of {' or of '.join(moment(each) for each in kept)}"
-        super().__init__(f"{lost} was thinned; {remedy}")
+            text = _time_thinned(what, asked, kept)
+        super().__init__(text)
 
 
 class SubjectErasedError(NotFound):
@@ -117,3 +120,15 @@ class MissingKeyError(NotFound):
             "can be read. Put the key back, or name it with MUNIMENT_KEY_FILE or "
             "MUNIMENT_KEY"
         )
+
+
+def _time_thinned(what: str, asked: int, kept: tuple[int, ...]) -> str:
+    times = " or of ".join(moment(each) for each in kept)
+    return f"what was known of {what} at {moment(asked)} was thinned; ask as of {times}"
+
+
+def _version_thinned(what: str, version: int | None) -> str:
+    return (
+        f"what version {version} of {what} said was thinned; its history shows which "
+        "versions can still be brought back"
+    )

@@ -9,11 +9,13 @@ from muniment.errors.wording import shown
 class VersionConflictError(Conflict):
     """The fact changed after the version the caller decided on."""
 
-    def __init__(self, fact_id: str, expected: int, actual: int) -> None:
+    def __init__(
+        self, fact_id: str, expected: int, actual: int, *, remedy: str | None = None
+    ) -> None:
         self.fact_id, self.expected, self.actual = fact_id, expected, actual
+        remedy = remedy or f"read it again, then retry with expected_version={actual}"
         super().__init__(
-            f"fact {fact_id} is at version {actual}, expected {expected}; read it again, "
-            f"then retry with expected_version={actual}"
+            f"fact {fact_id} is at version {actual}, expected {expected}; {remedy}"
         )
 
 
@@ -21,13 +23,12 @@ class ChangeContestedError(VersionConflictError):
     """Others, or a source of truth, have said otherwise of a shared fact; this is kept."""
 
     def __init__(self, fact_id: str, expected: int, actual: int, proposal_id: str) -> None:
-        super().__init__(fact_id, expected, actual)
         self.proposal_id = proposal_id
-        text = (
-            f"fact {fact_id} is at version {actual}, expected {expected}; what you sent is "
-            f"kept as proposal {proposal_id}: who leads this memory approves or rejects it"
+        remedy = (
+            f"what you sent is kept as proposal {proposal_id}: who leads this memory "
+            "approves or rejects it"
         )
-        self.args = (text,)
+        super().__init__(fact_id, expected, actual, remedy=remedy)
 
 
 class IdempotencyConflictError(Conflict):

@@ -211,6 +211,14 @@ class Destructions:
                 for table, ours in self._keys(destruction)
             )
 
+    def left_of(self, subject_ref: str, key_ids: Collection[int]) -> list[int]:
+        """Return those of *key_ids* that the vault still holds for a subject."""
+        table = tables.stream_key
+        ours = (table.c.ledger == self._ledger) & (table.c.subject_ref == subject_ref)
+        query = sa.select(table.c.key_id).where(ours & table.c.key_id.in_(key_ids))
+        with reading(self._engine) as connection:
+            return list(connection.execute(query).scalars())
+
     def scrub(self) -> bool:
         """Overwrite what was deleted; whether no trace is left in files of the vault."""
         return scrub(self._engine, ("stream_key", "payload_key", "subject_key"))

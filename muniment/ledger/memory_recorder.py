@@ -79,6 +79,20 @@ class MemoryRecorder(LedgerRecorder):
         with self._lock:
             return self.whole(self._events[max(after, 0) : until][:limit])
 
+    def read_at(self, positions: Collection[int]) -> Sequence[StampedEvent]:
+        with self._lock:
+            known = range(1, len(self._events) + 1)
+            return [self._events[e - 1] for e in sorted(set(positions)) if e in known]
+
+    def has_facts(self, subject_refs: Collection[str], *, after: int, until: int) -> bool:
+        with self._lock:
+            events = self._events[max(after, 0) : until]
+        return any(
+            each.sealed.subject_ref in subject_refs
+            and str(each.sealed.originator_id).startswith(FACT)
+            for each in events
+        )
+
     def read_stream(self, stream: str) -> Sequence[StampedEvent]:
         with self._lock:
             found = [each for each in self._events if each.sealed.originator_id == stream]

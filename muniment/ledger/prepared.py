@@ -1,8 +1,9 @@
 """
 Statements of SQLAlchemy Core, compiled once for a dialect and run by its driver.
 
-An append is eight short statements under the ledger's lock. Building and wrapping each
-one anew costs several times what SQLite needs to run it; see ``benchmarks/``.
+What a request asks of the database is a few short statements, the same each time. Building
+and wrapping each one anew costs several times what SQLite needs to run it; see
+``benchmarks/``.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -81,18 +82,23 @@ class Prepared:
 
     Its parameters and columns must be of types that need no conversion by the dialect.
 
+    Args:
+        statement: What is run.
+        waits: Whether it may have to wait for others: then it can be interrupted.
+
     Attributes:
         clause: The statement.
     """
 
-    def __init__(self, statement: sa.ClauseElement) -> None:
+    def __init__(self, statement: sa.ClauseElement, *, waits: bool = False) -> None:
         self.clause = statement
+        self._waits = waits
         self._compiled: dict[str, _Compiled] = {}
 
     def run(self, connection: sa.Connection, **values: object) -> Answer:
         """Run it in the transaction of *connection* and return what it gave."""
         compiled = self._compiled.get(connection.dialect.name) or self._compile(connection)
-        if connection.dialect.name == "postgresql":
+        if connection.dialect.name == "postgresql" and not self._waits:
             return session(connection).run(compiled.sql, compiled.arguments(values))
         cursor = driver_cursor(connection)
         cursor.execute(compiled.sql, compiled.arguments(values))
@@ -117,7 +123,7 @@ class Prepared:
 
     def _compile(self, connection: sa.Connection) -> "_Compiled":
         dialect: Any = connection.dialect
-        if dialect.name == "postgresql":
+        if dialect.name == "postgresql" and not self._waits:
             dialect = type(dialect)(paramstyle="numeric_dollar")
         compiled = _compiled(self.clause, dialect)
         self._compiled[dialect.name] = compiled

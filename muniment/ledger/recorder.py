@@ -180,6 +180,14 @@ class LedgerRecorder(ProcessRecorder):
         """Return at most *limit* events past position *after*, up to *until*."""
 
     @abstractmethod
+    def read_at(self, positions: Collection[int]) -> Sequence[StampedEvent]:
+        """Return what events there are at *positions*, in order; none from the archive."""
+
+    @abstractmethod
+    def has_facts(self, subject_refs: Collection[str], *, after: int, until: int) -> bool:
+        """Whether an event past *after*, up to *until*, is of a fact of such a subject."""
+
+    @abstractmethod
     def read_stream(self, stream: str) -> Sequence[StampedEvent]:
         """Return one stream, oldest first; empty when it does not exist."""
 

@@ -25,7 +25,7 @@ from muniment.ledger.sql_tree import SqlTree
 
 
 _WAITING_MAX = 5_000
-"""So many rows are not kept back any longer."""
+"""With so many rows of one table, what waits is inserted before the next transaction."""
 
 
 class SqlAppend:
@@ -52,6 +52,7 @@ class SqlAppend:
         self.now = present.now
         self._waiting: dict[sa.Table, list[tuple[object, ...]]] = {}
         self._waits_for: set[object] = set()
+        self._latest: set[object] = set()
         self._grown_to = present.head.position
         self._foreseen: dict[str, list[StampedEvent]] = {}
 
@@ -68,10 +69,7 @@ class SqlAppend:
         """Insert rows of a projection, after what is waiting already."""
         if not rows:
             return
-        waiting = self._waiting.setdefault(table, [])
-        waiting.extend(rows)
-        if len(waiting) >= _WAITING_MAX:
-            self.flush()
+        self._waiting.setdefault(table, []).extend(rows)
 
     def flush(self) -> None:
         """
@@ -82,7 +80,9 @@ class SqlAppend:
         """
         if not self._waiting:
             return
-        waiting, self._waiting, self._waits_for = self._waiting, {}, set()
+        waiting, self._waiting = self._waiting, {}
+        # Rows of projections may follow, of the transaction that was inserted last.
+        self._waits_for = set(self._latest)
         for table, rows in waiting.items():
             insert_rows(self._connection, table, rows)
         grown, self._grown_to = self._grown_to, self.head.position
@@ -104,6 +104,9 @@ class SqlAppend:
     def insert(
         self, transaction: TransactionRow, events: Sequence[SealedEvent]
     ) -> tuple[StampedEvent, ...]:
+        if any(len(rows) >= _WAITING_MAX for rows in self._waiting.values()):
+            # Here, and nowhere below: the tree grows to the head, whose events must be in.
+            self.flush()
         result = tuple(
             StampedEvent(
                 position=position,
@@ -123,10 +126,10 @@ class SqlAppend:
         )
         for each in events:
             self._foreseen.pop(str(each.originator_id), None)
-        self._waits_for.update(
-            (transaction.subject_ref, transaction.idempotency_tag),
-            *((each.originator_id, each.subject_ref) for each in events),
+        self._latest = {transaction.subject_ref, transaction.idempotency_tag}.union(
+            *((each.originator_id, each.subject_ref) for each in events)
         )
+        self._waits_for |= self._latest
         self.insert_rows(tables.transaction, [(self._ledger, *astuple(transaction))])
         self.insert_rows(tables.event, rows)
         return result

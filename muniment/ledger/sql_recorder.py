@@ -28,7 +28,7 @@ from muniment.ledger.database import (
 )
 from muniment.ledger.leaves import StoredRow
 from muniment.ledger.merkle import TreeStore
-from muniment.ledger.prepared import rows_of_each
+from muniment.ledger.prepared import rows_among, rows_of_each
 from muniment.ledger.readers import ReadingConnections
 from muniment.ledger.recorder import Append, LedgerRecorder, Present
 from muniment.ledger.records import Head, StampedEvent, TransactionRow, stamped
@@ -121,6 +121,30 @@ class SqlRecorder(LedgerRecorder):
                 connection, ledger=self.ledger, after=after, until=last
             )
         return self.whole([stamped(row) for row in rows])
+
+    def read_at(self, positions: Collection[int]) -> Sequence[StampedEvent]:
+        if not positions:
+            return []
+        with self.reading() as connection:
+            rows = rows_among(
+                connection,
+                statements.READ_AT,
+                sorted(set(positions)),
+                ledger=self.ledger,
+            )
+        return [stamped(row) for row in rows]
+
+    def has_facts(self, subject_refs: Collection[str], *, after: int, until: int) -> bool:
+        with self.reading() as connection:
+            rows = rows_among(
+                connection,
+                statements.SOME_FACT,
+                sorted(subject_refs),
+                ledger=self.ledger,
+                after=after,
+                until=until,
+            )
+        return bool(rows)
 
     def read_stream(self, stream: str) -> Sequence[StampedEvent]:
         with self.reading() as connection:

@@ -108,6 +108,22 @@ READ = Prepared(
     )
     .order_by(_event.position)
 )
+READ_AT = among(
+    sa.select(*EVENT_COLUMNS).where(_event.ledger == _LEDGER).order_by(_event.position),
+    _event.position,
+)
+_OF_FACTS = sa.literal_column(f"substr(stream, 1, {len(FACT)}) = '{FACT}'", sa.Boolean)
+SOME_FACT = among(
+    sa.select(_event.position)
+    .where(
+        _event.ledger == _LEDGER,
+        _event.position > sa.bindparam("after", type_=sa.BigInteger),
+        _event.position <= sa.bindparam("until", type_=sa.BigInteger),
+        _OF_FACTS,
+    )
+    .limit(sa.literal_column("1")),
+    _event.subject_ref,
+)
 READ_STREAM = Prepared(
     sa.select(*EVENT_COLUMNS)
     .where(_event.ledger == _LEDGER, _event.stream == sa.bindparam("stream", type_=sa.Text))
@@ -139,7 +155,7 @@ MOVED_AT = Prepared(
     sa.select(sa.func.max(_event.position)).where(
         _event.ledger == _LEDGER,
         _event.subject_ref == sa.bindparam("subject_ref", type_=sa.Text),
-        sa.literal_column(f"substr(stream, 1, {len(FACT)}) = '{FACT}'", sa.Boolean),
+        _OF_FACTS,
     )
 )
 _PREFIX = sa.select(*EVENT_COLUMNS).where(

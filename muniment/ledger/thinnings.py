@@ -95,9 +95,26 @@ class Thinnings:
             connection.execute(sa.insert(_table), rows)
 
     def withdraw(self, thinning: Thinning) -> None:
-        """Take back what was announced and never said in the ledger."""
+        """Take back what was announced and never said in the ledger, and the keys made."""
+        own = tables.payload_key.c
         with self._writing() as connection:
             connection.execute(sa.delete(_table).where(self._is(thinning)))
+            # Of another one, announced since, the same keys may be all that opens what it
+            # keeps.
+            others = sa.exists().where(
+                _table.c.ledger == own.ledger,
+                _table.c.subject_ref == own.subject_ref,
+                _table.c.stream == own.stream,
+                _table.c.key_id == own.key_id,
+            )
+            left = sa.delete(tables.payload_key).where(
+                own.ledger == self._ledger,
+                own.subject_ref == thinning.subject_ref,
+                own.stream == thinning.stream,
+                own.key_id == thinning.key_id,
+                ~others,
+            )
+            connection.execute(left)
 
     def destroy_keys(self, thinnings: Sequence[Thinning]) -> None:
         """Destroy the keys of the streams, and those kept before of what goes now."""

@@ -18,7 +18,8 @@ NEW_VAULT = Prepared(sa.insert(tables.vault))
 TAKE_KEY_IDS = Prepared(
     sa.update(tables.vault)
     .values(next_key_id=_v.next_key_id + sa.bindparam("count", type_=sa.BigInteger))
-    .returning(_v.next_key_id)
+    .returning(_v.next_key_id),
+    waits=True,
 )
 LEDGER_KEY = Prepared(
     sa.select(_l.kek_id, _l.wrapped).where(_l.ledger == sa.bindparam("ledger"))
@@ -62,4 +63,5 @@ def known_tags(
 @cache
 def new_subject(dialect: str) -> Prepared:
     """Return the statement that adds a subject, unless there is one of its scope."""
-    return Prepared(insert_of(dialect)(tables.subject_key).on_conflict_do_nothing())
+    insert = insert_of(dialect)(tables.subject_key)
+    return Prepared(insert.on_conflict_do_nothing(), waits=True)

@@ -42,7 +42,9 @@ class BeliefRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         position: Of the event that said it.
         recorded: From when to when it was believed.
         valid: For when it was believed.
-        content_tag: Keyed digest by which a repeat is found.
+        content_tag: Keyed digest by which a repeat is found; ``None`` of what was redacted
+            or thinned, of which not even a digest stays. In what is made anew from the
+            ledger, `LOST` where it cannot be known and no event says why.
     """
 
     fact_id: str
@@ -234,7 +236,7 @@ def _is(one: Belief | None, other: Belief) -> bool:
     return one is other or one == other
 
 
-def unreadable_after(change: FactChange) -> Runs:
+def without_digest(change: FactChange) -> Runs:
     """Return the versions of which not even a digest may stay, once *change* is made."""
     gone: list[tuple[int, int]] = []
     for each in change.added:

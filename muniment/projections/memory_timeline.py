@@ -23,7 +23,7 @@ from muniment.projections.beliefs import (
     differences,
     rows_after,
     rows_of,
-    unreadable_after,
+    without_digest,
 )
 
 
@@ -57,7 +57,7 @@ class MemoryTimeline:
             for closing in closed:
                 _close(rows, closing)
             rows.update((_key(row), row) for row in opened)
-            _blank(rows, change.fact_id, unreadable_after(change))
+            _blank(rows, change.fact_id, without_digest(change))
         self._rows = rows
 
     def of_subject(self, query: BeliefQuery) -> Sequence[Believed]:

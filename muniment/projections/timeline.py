@@ -28,7 +28,7 @@ from muniment.projections.beliefs import (
     Closing,
     rows_after,
     rows_of,
-    unreadable_after,
+    without_digest,
 )
 from muniment.projections.needs import needed, resting
 from muniment.projections.rectangles import ROW_COLUMNS, row_of, values_of
@@ -61,7 +61,7 @@ class SqlTimeline:
             if closed:
                 _close(append.connection, self._ledger, closed, change.added[0].position)
             opened.extend(values_of(self._ledger, row) for row in begun)
-            runs = unreadable_after(change)
+            runs = without_digest(change)
             if runs:
                 key = {"this_ledger": self._ledger, "this_fact": change.fact_id}
                 rows = [{**key, "first": one, "last": two} for one, two in runs]

@@ -9,7 +9,7 @@ engine, writes go on, searches go to the version vectors, and it tries again by 
 import atexit
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from typing import Final
 
@@ -22,7 +22,6 @@ from muniment.errors import (
     StoreClosedError,
     Unavailable,
 )
-from muniment.ledger.records import FACT
 from muniment.projections import reconcile
 from muniment.projections.catch_up import (
     CatchUp,
@@ -116,13 +115,11 @@ class Upkeep:
         active = self._generations.active()
         return 0 if active is None else self._checkpoint(active) or 0
 
-    def has_all(self, subject_refs: Iterable[str], position: int) -> bool:
+    def has_all(self, subject_refs: Collection[str], position: int) -> bool:
         """Whether all up to *position* was applied, as far as it is of facts of theirs."""
         reached, recorder = self.reached(), self._sources.ledger.recorder
-        return reached >= position or not any(
-            str(event.sealed.originator_id).startswith(FACT)
-            for each in subject_refs
-            for event in recorder.read_subject(each, after=reached, until=position)
+        return reached >= position or not recorder.has_facts(
+            subject_refs, after=reached, until=position
         )
 
     def is_in_use(self) -> bool:

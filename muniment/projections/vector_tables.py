@@ -17,6 +17,8 @@ version_vector = sa.Table(
     sa.Column("fact_id", sa.Text, primary_key=True),
     sa.Column("version", sa.BigInteger, primary_key=True, autoincrement=False),
     sa.Column("position", sa.BigInteger, nullable=False),
+    # Of the stream's key that it is sealed by. Below zero once the fact was thinned: it is
+    # sealed by the payload's own key, which bears the number of the stream's, now gone.
     sa.Column("key_id", sa.BigInteger, nullable=False),
     sa.Column("text_tag", sa.LargeBinary, nullable=False),
     sa.Column("attempts", sa.BigInteger, nullable=False),

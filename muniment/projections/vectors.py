@@ -323,7 +323,9 @@ def _upserts(dialect: str) -> tuple[Prepared, Prepared]:
 
 _THIS_LEDGER = _c.ledger == sa.bindparam("this_ledger", type_=sa.Text)
 _THIS_SUBJECT = _c.subject_ref == sa.bindparam("this_subject", type_=sa.Text)
-_FORGET_SUBJECT = Prepared(sa.delete(version_vector).where(_THIS_LEDGER, _THIS_SUBJECT))
+_FORGET_SUBJECT = Prepared(
+    sa.delete(version_vector).where(_THIS_LEDGER, _THIS_SUBJECT), waits=True
+)
 _FORGET_FACT = Prepared(
     sa.delete(version_vector).where(
         _THIS_LEDGER,
@@ -366,5 +368,6 @@ _SEALED_ANEW = Prepared(
 _FORGET_MODEL = Prepared(
     sa.delete(version_vector).where(
         _THIS_LEDGER, _c.model == sa.bindparam("this_model", type_=sa.Text)
-    )
+    ),
+    waits=True,
 )

@@ -6,7 +6,7 @@ the engine of the current facts says which could matter now; each is read from t
 timeline all the same, so nothing it wrongly holds is ever shown.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -73,7 +73,7 @@ class Kept(Protocol):
 
     def current(self) -> tuple[Generation, CurrentFacts] | None: ...
 
-    def has_all(self, subject_refs: Iterable[str], position: int) -> bool: ...
+    def has_all(self, subject_refs: Collection[str], position: int) -> bool: ...
 
 
 class Asks(Protocol):

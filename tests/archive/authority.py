@@ -48,11 +48,13 @@ class Authority:
 
     Attributes:
         answer: Sent instead of a time stamp, once set.
+        speaks: Sent instead of an answer of HTTP, once set.
     """
 
     url: str
     root: Path
     answer: bytes | None = None
+    speaks: bytes | None = None
     asked: list[bytes] = field(default_factory=list)
 
 
@@ -91,6 +93,9 @@ def _handler(place: Path, found: Authority) -> type[BaseHTTPRequestHandler]:
         def do_POST(self) -> None:
             query = self.rfile.read(int(self.headers["Content-Length"]))
             found.asked.append(query)
+            if found.speaks is not None:
+                self.wfile.write(found.speaks)
+                return
             answer = found.answer
             if answer is None:
                 (place / "query.tsq").write_bytes(query)

@@ -142,3 +142,23 @@ def test_a_snapshot_that_was_altered_is_found(long: Long) -> None:
 
     assert [each.kind for each in found] == ["archive"]
     assert file.name in found[0].problem
+
+
+@pytest.mark.parametrize("wrong", [None, b"", b"PAR1 nothing of it PAR1"])
+def test_the_segments_answer_where_a_snapshot_cannot(
+    long: Long, wrong: bytes | None
+) -> None:
+    files = {e: e.read_bytes() for e in (long.place / "snapshots").rglob("*.parquet")}
+
+    try:
+        for each in files:
+            each.unlink() if wrong is None else each.write_bytes(wrong)
+        for at in TURNS:
+            long.files_opened_for(at)
+        found = long.store.verify().findings
+    finally:
+        for each, raw in files.items():
+            each.write_bytes(raw)
+
+    assert files
+    assert {each.kind for each in found} == {"archive"}

@@ -114,6 +114,26 @@ def test_an_authority_that_does_not_stamp_is_named_and_nothing_is_written(
     assert stamped.export(file)
 
 
+@pytest.mark.parametrize(
+    "spoken",
+    [
+        pytest.param(b"SSH-2.0-OpenSSH_9.6\r\n", id="no HTTP"),
+        pytest.param(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n0", id="cut short"),
+    ],
+)
+def test_an_authority_that_does_not_speak_http_to_its_end_is_named(
+    stamped: Stamped, tmp_path: Path, spoken: bytes
+) -> None:
+    file = tmp_path / "evidence.zip"
+    stamped.authority.speaks = spoken
+
+    with pytest.raises(TimeStampUnavailableError, match=r"127\.0\.0\.1"):
+        stamped.export(file)
+
+    stamped.authority.speaks = None
+    assert not file.exists()
+
+
 def test_without_the_package_that_checks_it_this_is_said(
     stamped: Stamped, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,6 +6,7 @@ import pytest
 from eventsourcing.persistence import IntegrityError
 
 from muniment.domain.time import BEGINNING, Instant
+from muniment.ledger import sql_append
 from muniment.ledger.recorder import LedgerRecorder
 from muniment.ledger.records import Head
 from tests.stores import (
@@ -147,6 +148,23 @@ def test_what_is_appended_is_seen_within_the_append(backend: Backend) -> None:
         assert [each.position for each in second] == [2]
         assert found == recorder.transaction(2)
         assert (moved_at, elsewhere) == (2, 0)
+
+
+@pytest.mark.parametrize("waiting_max", [1, 2, 128])
+def test_a_tile_has_all_its_leaves_whenever_what_waits_is_inserted(
+    durable: Backend, monkeypatch: pytest.MonkeyPatch, waiting_max: int
+) -> None:
+    monkeypatch.setattr(sql_append, "_WAITING_MAX", waiting_max)
+    with durable.recorder() as recorder:
+        with recorder.appending() as append:
+            for number in range(300):
+                insert(append, plain_event(f"fact-{number}", 1))
+
+        with recorder.appending() as append:
+            tile, leaves = append.tree.tile(0, 0), append.tree.leaves(0, 256)
+
+    assert tile is not None
+    assert tile.hashes == tuple(leaves)
 
 
 @pytest.mark.parametrize(

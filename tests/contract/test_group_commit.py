@@ -18,6 +18,7 @@ from muniment.errors import (
     SubjectFrozenError,
     VersionConflictError,
 )
+from muniment.ledger import sql_append
 from muniment.ledger.group_commit import GroupCommit, Ticket
 from muniment.ledger.recorder import Append
 from muniment.ledger.records import Origin
@@ -197,6 +198,35 @@ def test_requests_of_one_batch_see_what_those_before_them_did(backend: Backend) 
         assert (first.fact_id, once) == (again.fact_id, same)
         assert len(store.get_fact_history(first.fact_id)) == 2
         assert {each.content for each in store.get_all(user_id="alice")} == {"before", "茶"}
+        assert store.verify()
+
+
+@pytest.mark.parametrize("waiting_max", [1, 2, 4, 5_000])
+def test_a_repeat_is_found_in_its_batch_however_little_may_wait(
+    durable: Backend, monkeypatch: pytest.MonkeyPatch, waiting_max: int
+) -> None:
+    monkeypatch.setattr(sql_append, "_WAITING_MAX", waiting_max)
+    with durable.open() as store:
+        tea = store.remember("茶", user_id="alice")
+        store.remember("before", user_id="bob")
+        writes = [
+            lambda: store.remember_many(
+                [{"content": "a"}, {"content": "b"}], user_id="bob"
+            ),
+            lambda: store.remember_many(
+                [{"content": each} for each in ("c", "d", "e")], user_id="alice"
+            ),
+            lambda: store.remember("c", user_id="alice", source="tool"),
+            lambda: store.update(tea.fact_id, content="咖啡"),
+            lambda: store.remember("咖啡", user_id="alice", source="tool"),
+        ]
+
+        with one_batch(store, writes) as started:
+            found = outcomes(started)
+
+        assert found == [None] * len(writes)
+        contents = sorted(each.content or "" for each in store.get_all(user_id="alice"))
+        assert contents == ["c", "d", "e", "咖啡"]
         assert store.verify()
 
 

@@ -1,6 +1,9 @@
 """Statements on PostgreSQL in one call: what a cursor promises they promise as well."""
 
+import signal
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import psycopg
@@ -27,6 +30,12 @@ RENAME = Prepared(
     sa.update(TABLE).where(TABLE.c.share > 0).values(name=sa.bindparam("new_name"))
 )
 DIVIDE = Prepared(sa.select(sa.literal(1) / sa.bindparam("number", type_=sa.BigInteger)))
+NAMES = [each.name for each in TABLE.columns]
+ADD = Prepared(sa.insert(TABLE), waits=True)
+WAITING = sa.text(
+    "SELECT count(*) FROM pg_stat_activity"
+    " WHERE datname = current_database() AND wait_event_type = 'Lock'"
+)
 ROWS = [
     (-(2**63), "茶 \\ \"quoted\", 'and' {braced}", b"\x00\xff\\x", -0.1, True),
     (1, "NULL", b"", 1e-300, False),
@@ -37,7 +46,7 @@ ROWS = [
 
 @pytest.fixture
 def engine(postgres_database: str) -> Iterator[sa.Engine]:
-    engine = connect(postgres_database, lock_timeout=10, pool_size=2)
+    engine = connect(postgres_database, lock_timeout=10, pool_size=3)
     with engine.begin() as connection:
         TABLE.create(connection)
     try:
@@ -102,3 +111,34 @@ def test_a_connection_that_is_cut_is_an_operational_error(engine: sa.Engine) -> 
             session(connection).run(cut, [])
         with pytest.raises(psycopg.OperationalError):
             ALL.rows(connection)
+
+
+def test_a_statement_that_waits_for_others_can_be_interrupted(engine: sa.Engine) -> None:
+    """As by Ctrl-C: only the main thread, in which tests run, is told of signals."""
+
+    is_over = threading.Event()
+
+    def interrupt() -> None:
+        with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as watching:
+            while not (watching.execute(WAITING).scalar_one() or is_over.is_set()):
+                pass
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGUSR1)
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGUSR1, stop)
+    try:
+        with engine.begin() as other, engine.connect() as connection:
+            insert_rows(other, TABLE, ROWS)
+            with ThreadPoolExecutor(1) as pool, undone(connection):
+                interrupting = pool.submit(interrupt)
+                try:
+                    with pytest.raises(KeyboardInterrupt):
+                        ADD.run(connection, **dict(zip(NAMES, ROWS[1], strict=True)))
+                finally:
+                    is_over.set()
+                interrupting.result(10)
+            assert ALL.rows(connection) == []
+    finally:
+        signal.signal(signal.SIGUSR1, before)

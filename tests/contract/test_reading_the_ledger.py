@@ -218,3 +218,39 @@ def test_a_reader_at_the_tail_never_sees_a_gap(backend: Backend) -> None:
 
         assert seen == list(range(1, recorder.present().head.position + 1))
         assert recorder.present().head.tx_id == WRITERS * WRITES
+
+
+def test_events_are_read_by_their_positions_in_one_go(filled: LedgerRecorder) -> None:
+    every = filled.read(limit=9)
+
+    assert filled.read_at([]) == []
+    assert filled.read_at([0, 10]) == []
+    assert filled.read_at([7, 2, 2, 99, -1, 9]) == [every[1], every[6], every[8]]
+
+
+@pytest.mark.parametrize(
+    ("after", "until", "subject_refs", "found"),
+    [
+        (0, 6, ("s",), True),
+        (1, 5, ("s",), False),
+        (1, 5, ("s", "t"), False),
+        (1, 6, ("t", "s"), True),
+        (5, 6, ("s", "nobody"), True),
+        (0, 9, ("nobody",), False),
+        (0, 9, (), False),
+        (6, 9, ("s", "t"), False),
+    ],
+)
+def test_whether_something_is_of_facts_is_asked_of_all_subjects_at_once(
+    backend: Backend, after: int, until: int, subject_refs: tuple[str, ...], *, found: bool
+) -> None:
+    with backend.recorder() as recorder:
+        with recorder.appending() as append:
+            insert(append, plain_event("fact-1", 1, subject_ref="s"), subject_ref="s")
+            others = [plain_event("session-1", each, subject_ref="t") for each in (1, 2, 3)]
+            insert(append, *others, subject_ref="t")
+            insert(append, plain_event("facts", 1, subject_ref="s"), subject_ref="s")
+            insert(append, plain_event("fact-2", 1, subject_ref="s"), subject_ref="s")
+            insert(append, plain_event("subject-s", 1, subject_ref="s"), subject_ref="s")
+
+        assert recorder.has_facts(subject_refs, after=after, until=until) is found

@@ -7,9 +7,11 @@ import pytest
 import sqlalchemy as sa
 
 from muniment import FactHistory, MemoryStore
+from muniment.api.thinning import Thinner
 from muniment.errors import InvalidValueError, ThinnedError, UnknownFactError
 from muniment.ledger.destruction import Step
-from tests.forgetting.lived import BETWEEN, GONE, KEPT, USER, Lived, at, lived
+from muniment.ledger.prepared import Answer, Prepared
+from tests.forgetting.lived import BETWEEN, GONE, KEPT, RULES, USER, Lived, at, lived
 from tests.forgetting.traces import Backup, said, traces, wrapped_keys
 from tests.stores import MEMORY, Backend, SettableClock
 from tests.years import us
@@ -36,6 +38,29 @@ def test_keys_of_what_was_kept_go_with_a_redaction_and_with_an_erasure(
         assert _count(durable, "payload_key") + _count(durable, "thinning") == 0
         assert store.verify()
     assert traces(durable, "CANARY") == []
+
+
+def test_a_redaction_reaches_what_a_thinning_that_is_not_done_has_left(
+    durable: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = lived(durable)
+    with memory.store as store:
+        with monkeypatch.context() as died:
+            died.setattr(Thinner, "resume", lambda _self: None)
+            memory.thin()
+        before = set(wrapped_keys(durable))
+
+        store.forget(memory.fact_id, mode="redact")
+
+        (said,) = store._ledger.vault.destructions.all()
+        assert said.step is Step.DONE
+        # Of the stream: the one from before it was thinned, and the one since.
+        assert len(before - set(wrapped_keys(durable))) == 2
+        assert _count(durable, "payload_key") == 0
+        assert {e.content for e in store.get_fact_history(memory.fact_id)} == {None}
+    with durable.open(clock=memory.clock) as store:
+        assert [e.step for e in store._ledger.vault.thinnings.all()] == [Step.DONE]
+        assert store.verify()
 
 
 # B55, B13: archived and backed-up copies say no more than the ledger does.
@@ -166,10 +191,11 @@ def test_vectors_of_what_was_kept_are_kept_and_the_others_go(
     ]
 
 
+@pytest.mark.parametrize("at_once", [True, False])
 def test_a_thinning_that_was_announced_and_never_said_is_withdrawn(
-    backend: Backend,
+    durable: Backend, *, at_once: bool
 ) -> None:
-    memory = lived(backend)
+    memory = lived(durable)
     with memory.store as store:
         thinnings = store._ledger.vault.thinnings
 
@@ -182,11 +208,42 @@ def test_a_thinning_that_was_announced_and_never_said_is_withdrawn(
         assert [each.step for each in thinnings.all()] == [Step.ANNOUNCED]
         store._ledger.before_commit = lambda *_: None
 
+        if at_once:
+            Thinner(store._lookup).resume()
+            assert _count(durable, "payload_key") + len(thinnings.all()) == 0
         store.remember("goes on", user_id=USER)
+        kept = [memory.known(each).facts for each in KEPT]
         (receipt,) = memory.thin()
 
         assert receipt.fact_ids == (memory.fact_id,)
         assert [each.step for each in thinnings.all()] == [Step.DONE]
+        # The one that was never said had made keys for the same payloads.
+        assert _count(durable, "payload_key") == 4
+        assert [memory.known(each).facts for each in KEPT] == kept
+
+
+def test_to_open_a_store_takes_no_longer_the_more_was_made_unreadable(
+    durable: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory = lived(durable)
+    with memory.store as store:
+        make_unreadable(store)
+        assert len(memory.thin()) == 1
+    few = statements_of_opening(durable, memory, monkeypatch)
+
+    with durable.open(clock=memory.clock, embedder="none") as store:
+        for month in (7, 8, 9):
+            memory.clock.now = us(at(2024, month))
+            store.update(memory.fact_id, content=f"of {month}")
+        memory.clock.now = us(at(2027, 6))
+        for _ in range(2):
+            make_unreadable(store)
+        assert len(store.retain(RULES)) == 1
+        listed = store._ledger.vault.thinnings.all(), store._ledger.vault.destructions.all()
+        assert [len(each) for each in listed] == [2, 9]
+    many = statements_of_opening(durable, memory, monkeypatch)
+
+    assert many == few
 
 
 def _history(store: MemoryStore, memory: Lived) -> FactHistory:
@@ -198,3 +255,31 @@ def _count(backend: Backend, table: str, *, vault: bool = True) -> int:
         return int(
             connection.execute(sa.text(f"SELECT count(*) FROM {table}")).scalar_one()
         )
+
+
+def make_unreadable(store: MemoryStore) -> None:
+    """Redact a fact and a turn, and erase somebody."""
+    fact = store.remember("no longer to be read", user_id=USER)
+    store.forget(fact.fact_id, mode="redact")
+    session = store.start_session(user_id=USER)
+    store.add_turn(session_id=session.session_id, role="user", content="nor this")
+    store.redact_turn(f"{session.session_id}.1")
+    store.remember("nor that", user_id="bob")
+    store.erase(user_id="bob", reason="asked for")
+
+
+def statements_of_opening(
+    durable: Backend, memory: Lived, monkeypatch: pytest.MonkeyPatch
+) -> list[str]:
+    """Return what is asked of the databases while a store is opened."""
+    asked: list[str] = []
+    run = Prepared.run
+
+    def noted(self: Prepared, connection: sa.Connection, **values: object) -> Answer:
+        asked.append(str(self.clause))
+        return run(self, connection, **values)
+
+    with monkeypatch.context() as counting:
+        counting.setattr(Prepared, "run", noted)
+        durable.open(clock=memory.clock, embedder="none").close()
+    return asked

@@ -19,6 +19,7 @@ from tests.served import key_of, logged, served
 JSON = {"Content-Type": "application/json"}
 FACT = "/v1/facts/01m8nqhdc08zyb7218v6btq1av"
 MINE = {"scope": "user:u-sent", "content": "喝茶"}
+THEN = "2026-01-01T00:00:00Z"
 
 
 @pytest.fixture(scope="module")
@@ -43,13 +44,15 @@ def raw(store: MemoryStore, url: str) -> Iterator[httpx.Client]:
         ("POST", "/v1/facts", [MINE], "body"),
         ("POST", "/v1/facts", None, "body"),
         ("POST", f"{FACT}/end", {"valid_to": 7}, "body.valid_to"),
-        # Nothing is documented in these places.
-        ("GET", f"{FACT}/history?as_of=2000-01-01T00:00:00Z", None, "query.as_of"),
+        # B49: nothing is documented in these places; passed over, it would seem to count.
+        ("GET", f"{FACT}/history?as_of={THEN}", None, "query.as_of"),
         ("GET", "/v1/whoami?user=me", None, "query.user"),
         ("POST", f"{FACT}/forget?mode=redact", None, "query.mode"),
-        ("POST", "/v1/facts?scope=user:u-sent", MINE, "query.scope"),
+        ("POST", f"/v1/facts?as_of={THEN}", MINE, "query.as_of"),
+        ("POST", "/v1/search?scope=user:u", {"query": "tea"}, "query.scope"),
         ("POST", "/v1/index/catch-up", {"wait": True}, "body.wait"),
         ("POST", "/v1/index/catch-up", [1], "body"),
+        ("POST", "/v1/archive/prune", {"older_than_us": 1}, "body.older_than_us"),
         ("GET", f"{FACT}/history", {"as_of": "2000"}, "body.as_of"),
         ("GET", "/v1/facts?scope=user:u-sent", {"category": "x"}, "body.category"),
         # And this says two things.
