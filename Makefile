@@ -13,15 +13,15 @@ STORE := demo-store
 # Run without coverage, which makes a test half as slow again: these repeat a great many
 # times what the others run once, so that a line only they reach ought to have a test.
 UNCOUNTED := property crash concurrency real test_benchmarks.py \
-	access/test_facade_matrix.py api/cli/test_audit_matrix.py archive/test_faults.py \
+	access/test_facade_matrix.py api/cli/test_matrix.py archive/test_faults.py \
 	conversation/test_replay.py forgetting/test_holds.py forgetting/test_killed.py \
 	http/test_http_matrix.py
 
 # Tests make thousands of small stores and databases, for which a disk takes half as long
-# again. They use some two gigabytes, of programs as well; where memory has no room for
-# that, the disk will do.
+# again. They use some 400 MB at a time; where memory has not much more room than that, the
+# disk will do.
 MEMORY := /dev/shm
-ROOM_BYTES := 6_000_000_000
+ROOM_BYTES := 2_000_000_000
 
 test: export HYPOTHESIS_PROFILE ?= ci
 test: export TMPDIR ?= $(shell $(PYTHON) -c 'import os; at = os.statvfs("$(MEMORY)"); \
@@ -29,7 +29,7 @@ test: export TMPDIR ?= $(shell $(PYTHON) -c 'import os; at = os.statvfs("$(MEMOR
 	print("$(MEMORY)" * (roomy and not at.f_flag & os.ST_NOEXEC))' 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test check bench fix lock clean
+.PHONY: help venv demo test tests check bench fix lock clean
 
 help: ## show this
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 8
@@ -40,7 +40,10 @@ demo: venv ## tell the story of a memory, from an empty store in demo-store/
 	rm -rf $(STORE)
 	$(VENV)/bin/muniment demo --store $(STORE)
 
-test: check ## the whole gate: check, then every test, the counted ones with coverage
+test: venv ## the whole gate: check and every test, the counted ones with coverage
+	+$(MAKE) --no-print-directory --jobs=2 check tests
+
+tests: venv
 	$(VENV)/bin/coverage erase
 	$(VENV)/bin/coverage run -m pytest -n $(WORKERS) \
 		$(addprefix --ignore=tests/,$(UNCOUNTED))

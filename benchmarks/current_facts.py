@@ -60,6 +60,9 @@ class Given:
     def passages(self, texts: Sequence[str]) -> Sequence[Vector]:
         return [self.query(text) for text in texts]
 
+    def queries(self, texts: Sequence[str]) -> Sequence[Vector]:
+        return self.passages(texts)
+
     def query(self, text: str) -> Vector:
         return self._vectors[hash(text) % len(self._vectors)]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from muniment.api.access import ActingStore
-    from muniment.api.accesses import AccessEntry, AccessLog, EmergencyAccess
+    from muniment.api.accesses import AccessEntry, AccessLog, EmergencyAccess, EmergencyPage
     from muniment.api.answers import (
         BlameEntry,
         DiffEntry,
@@ -35,17 +35,19 @@ if TYPE_CHECKING:
     from muniment.api.contexts import Context
     from muniment.api.credentials import ApiKey, Credential, IssuedKey
     from muniment.api.custody import Hold, Verification
-    from muniment.api.explaining import Check, Diagnosis
+    from muniment.api.diagnoses import Check, Diagnosis
     from muniment.api.found import LegRank, SearchHit, SearchHits
-    from muniment.api.proposals import Proposal, ProposalState
+    from muniment.api.proposals import Proposal, ProposalPage, ProposalState
     from muniment.api.receipts import RecallReceipt, ServedFact
     from muniment.api.replaying import Badcase
     from muniment.api.retaining import Retirement
+    from muniment.api.retention_report import RetentionAct, RetentionReport
     from muniment.api.rollbacks import Cause
     from muniment.api.store import MemoryStore
     from muniment.api.summaries import Summary
     from muniment.api.turns import Session, Turn
     from muniment.domain.access import Principal
+    from muniment.domain.keeping import Records
     from muniment.domain.policy import RetentionRule
     from muniment.domain.scope import Scope
     from muniment.errors import MunimentError
@@ -63,11 +65,12 @@ else:
         "ApiKey": "muniment.api.credentials",
         "Badcase": "muniment.api.replaying",
         "Cause": "muniment.api.rollbacks",
-        "Check": "muniment.api.explaining",
+        "Check": "muniment.api.diagnoses",
         "Context": "muniment.api.contexts",
         "Credential": "muniment.api.credentials",
-        "Diagnosis": "muniment.api.explaining",
+        "Diagnosis": "muniment.api.diagnoses",
         "EmergencyAccess": "muniment.api.accesses",
+        "EmergencyPage": "muniment.api.accesses",
         "Difference": "muniment.projections.reconcile",
         "ErasureCertificate": "muniment.api.certificates",
         "ErasurePlan": "muniment.api.certificates",
@@ -81,9 +84,13 @@ else:
         "MunimentError": "muniment.errors",
         "Principal": "muniment.domain.access",
         "Proposal": "muniment.api.proposals",
+        "ProposalPage": "muniment.api.proposals",
         "ProposalState": "muniment.api.proposals",
         "Progress": "muniment.projections.progress",
         "RecallReceipt": "muniment.api.receipts",
+        "Records": "muniment.domain.keeping",
+        "RetentionAct": "muniment.api.retention_report",
+        "RetentionReport": "muniment.api.retention_report",
         "RetentionRule": "muniment.domain.policy",
         "Retirement": "muniment.api.retaining",
         "Scope": "muniment.domain.scope",
@@ -124,6 +131,7 @@ __all__ = [
     "DiffEntry",
     "Difference",
     "EmergencyAccess",
+    "EmergencyPage",
     "ErasureCertificate",
     "ErasurePlan",
     "ErasureStatus",
@@ -145,9 +153,13 @@ __all__ = [
     "Principal",
     "Progress",
     "Proposal",
+    "ProposalPage",
     "ProposalState",
     "RecallReceipt",
     "Receipt",
+    "Records",
+    "RetentionAct",
+    "RetentionReport",
     "RetentionRule",
     "Retirement",
     "RollbackPlan",

@@ -11,26 +11,31 @@ from muniment.ledger.records import Origin
 from muniment.ledger.transaction import Request, Transaction
 
 
-SECONDS_MAX: Final = 20
+SECONDS_MAX: Final = 30
+
+Work = Callable[[Transaction], None]
 
 
 @contextmanager
-def lock_held(store: MemoryStore) -> Iterator[Callable[[], None]]:
+def transaction_open(
+    store: MemoryStore, work: Work, *, scope: Scope
+) -> Iterator[Callable[[], None]]:
     """
-    Hold the lock of *store* by a write that writes nothing.
+    Do *work* in a transaction of *store* that is open until the block ends.
 
-    Gives what lets go of it, which the end of the block does, too.
+    Gives what ends it before that.
     """
     inside, let_go = threading.Event(), threading.Event()
 
-    def hold(_: Transaction) -> None:
+    def hold(transaction: Transaction) -> None:
+        work(transaction)
         inside.set()
         assert let_go.wait(SECONDS_MAX)
 
     holding = Request(
         action="hold",
         origin=Origin(),
-        scope=Scope.user("nobody"),
+        scope=scope,
         fact_id=None,
         body={},
         work=hold,
@@ -43,3 +48,14 @@ def lock_held(store: MemoryStore) -> Iterator[Callable[[], None]]:
         finally:
             let_go.set()
         held.result(SECONDS_MAX)
+
+
+@contextmanager
+def lock_held(store: MemoryStore) -> Iterator[Callable[[], None]]:
+    """
+    Hold the lock of *store* by a write that writes nothing.
+
+    Gives what lets go of it, which the end of the block does, too.
+    """
+    with transaction_open(store, lambda _: None, scope=Scope.user("nobody")) as let_go:
+        yield let_go

@@ -63,6 +63,9 @@ class ToyEmbedder:
     def query(self, text: str) -> Vector:
         return self._vector(text)
 
+    def queries(self, texts: Sequence[str]) -> Sequence[Vector]:
+        return [self._vector(text) for text in texts]
+
     def _vector(self, text: str) -> Vector:
         digest = hashlib.shake_128(text.encode()).digest(self.dimensions)
         return [byte - 127.5 for byte in digest]

@@ -57,6 +57,9 @@ class MeaningOfThree:
     def query(self, text: str) -> Vector:
         return self.passages([text])[0]
 
+    def queries(self, texts: Sequence[str]) -> Sequence[Vector]:
+        return self.passages(texts)
+
     def _vector(self, text: str) -> Vector:
         food = any(word in text for word in ("tea", "dumplings", "drink", "cuisine"))
         work = any(word in text for word in ("engineer", "compiler", "profession"))

@@ -37,8 +37,9 @@ def test_the_service_and_the_guard_are_measured(tmp_path: Path, postgres_url: st
     found = service.main(["--seconds", "0.3", "--clients", "2", "--rounds", "2", *where])
 
     assert json.loads(file.read_text()) == found
-    alone = {"plain", "guarded", "recorded"}
-    assert set(found["guard"]) == alone | {f"{each}, 2 at once" for each in alone}
+    sizes = ["10 facts", "100 facts", "1000 facts", "10 facts, 2 at once"]
+    ways = ["plain", "guarded", "recorded"]
+    assert set(found["guard"]) == {f"{way}, {each}" for way in ways for each in sizes}
     for kind in service.KINDS:
         assert found["http"][kind]["per_second"] > 0
         assert found["http"][kind]["errors"] == 0

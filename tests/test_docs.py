@@ -4,11 +4,11 @@ import importlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 import typer
-from typer.main import get_command_name
+from typer.main import get_command, get_command_name
 
 from muniment.api.operation import Operation
 from muniment.api.operations import OPERATIONS
@@ -65,6 +65,14 @@ def commands(app: typer.Typer, prefix: str) -> Iterator[str]:
         yield from commands(group.typer_instance, f"{prefix} {group.name}")
 
 
+def options(command: Any) -> Iterator[str]:  # noqa: ANN401 - a command, or a group
+    """Yield each long option, of commands within commands, too."""
+    for each in command.params:
+        yield from (name for name in each.opts if name.startswith("--"))
+    for each in getattr(command, "commands", {}).values():
+        yield from options(each)
+
+
 def prose(page: Path) -> str:
     """Return *page* without its examples, whose brackets are not links."""
     return FENCE.sub("", page.read_text(encoding="utf-8"))
@@ -106,6 +114,12 @@ def test_every_command_is_documented() -> None:
     app = importlib.import_module("muniment.api.cli").app
 
     assert missing(set(commands(app, "muniment")), reference("cli.md")) == []
+
+
+def test_every_option_of_every_command_is_documented() -> None:
+    command: Any = get_command(importlib.import_module("muniment.api.cli").app)
+
+    assert missing(set(options(command)), reference("cli.md")) == []
 
 
 def test_every_setting_is_documented() -> None:

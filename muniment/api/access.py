@@ -34,7 +34,7 @@ from muniment.domain.access import (
     checked_reason,
     right_to,
 )
-from muniment.domain.acts import VERBS
+from muniment.domain.acts import VERBS, Named
 from muniment.domain.events import HoldPlaced
 from muniment.domain.scope import Scope
 from muniment.errors import (
@@ -120,7 +120,10 @@ class ActingStore(Verbs):
         if self.principal.kind is Kind.AGENT and name in ("build_context", "search"):
             # An agent cannot choose to leave no trace of itself.
             fields |= {"receipt": True, "agent": self.principal.id}
+        if len(args) == 1 and VERBS[name].named is Named.DOCUMENT:
+            fields, args = _by_name(method, args, fields), ()
         if fields.get("document") is not None:
+            # Likewise: a file may say something else a moment later.
             fields["document"] = read_document(fields["document"])  # type: ignore[arg-type]
         if name == "hand_over" and fields.get("policy") is None:
             # Whether it is an erasure has to be known before it is allowed.

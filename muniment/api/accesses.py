@@ -1,15 +1,17 @@
 """What is said of accesses and of API keys, and how it is written and read."""
 
 import hashlib
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from muniment.api.answers import Fact, FactVersion
 from muniment.api.shapes import shaped
+from muniment.api.turns import EXPIRED
 from muniment.archive.portable import Document
 from muniment.domain.access import Grant, Principal, Right
 from muniment.domain.access_events import (
@@ -28,9 +30,15 @@ from muniment.errors import (
 )
 from muniment.instants import moment
 from muniment.ledger import sealing
+from muniment.ledger.codec import topic_of
 from muniment.ledger.ledger import Committed, Ledger
 from muniment.ledger.records import ACCESS, GLASS, Origin, RecordedEvent, StampedEvent
+from muniment.ledger.streams import each_stream
 from muniment.ledger.transaction import Request, Transaction
+
+
+ACCESS_ID: Final = re.compile(r"[0-9a-f]{16}")
+"""How `AccessEntry.access_id` is spelled."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,12 +52,16 @@ class AccessEntry:
         standing: What allowed it: a role, or what they are to the memory.
         verb: What they called.
         scope: Whose memory; ``None`` once it is erased, or where there was none.
-        reason: Why; ``None`` once the subject is erased, as the next three.
+        reason: Why; ``None`` once the subject is erased, or it is too long ago, as the
+            next three.
         matter: The case it was for.
         query: The fields of the question.
         returned: Id and version of every fact in the answer.
         count: How many facts the answer had.
         glass_broken: Whether it was an emergency.
+        token: ``[expired]`` where it was kept as long as a rule says: then why, for what
+            case, what was asked and what was shown cannot be read any more. ``None``
+            where it can, and where the subject is erased.
     """
 
     access_id: str
@@ -66,6 +78,7 @@ class AccessEntry:
     returned: tuple[tuple[str, int], ...]
     count: int
     glass_broken: bool
+    token: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,6 +119,25 @@ class EmergencyAccess:
     actor: str | None
     scope: Scope | None
     recorded_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmergencyPage:
+    """
+    Part of the emergency accesses that wait for a review, the latest last.
+
+    Attributes:
+        next_cursor: Gives those after; ``None`` at the end.
+    """
+
+    items: tuple[EmergencyAccess, ...]
+    next_cursor: str | None
+
+    def __iter__(self) -> Iterator[EmergencyAccess]:
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,10 +231,17 @@ class AccessRecords:
             recorded_at=moment(present.now),
         )
 
-    def emergencies(self) -> tuple[EmergencyAccess, ...]:
-        """Return the emergency accesses that no officer has reviewed, the latest last."""
-        found = (each for each, _ in self._waiting())
-        return tuple(sorted(found, key=lambda each: each.access_id))
+    def emergencies(self, *, after: str | None, limit: int) -> EmergencyPage:
+        """Return at most *limit* accesses that wait for a review, after one of them."""
+        found = [
+            each for each, _ in self._waiting() if after is None or each.access_id > after
+        ]
+        found.sort(key=lambda each: each.access_id)
+        items = tuple(found[:limit])
+        return EmergencyPage(
+            items=items,
+            next_cursor=items[-1].access_id if len(found) > limit else None,
+        )
 
     def review(self, glass_id: str, origin: Origin) -> Committed:
         """
@@ -254,13 +293,15 @@ class AccessRecords:
 
     def _waiting(self) -> Iterator[tuple[EmergencyAccess, bool]]:
         """Yield what no officer has reviewed, and whether the person was erased since."""
-        stamped = self.ledger.recorder.read_prefix(
-            GLASS, before=None, subject_ref=None, limit=_GLASS_MAX
-        )
-        last = {str(each.sealed.originator_id): each for each in stamped}
-        for stream, each in last.items():
-            event, actor, scope = self._opened(each)
-            if isinstance(event.event, GlassBroken) and _once_erased(stream) not in last:
+        reviewed: set[str] = set()
+        for stream, events in each_stream(self.ledger.recorder, GLASS):
+            last = events[-1]
+            if last.sealed.topic != _BROKEN:
+                # The review of one whose person was erased sorts, and comes, before it.
+                reviewed.add(stream)
+            elif _once_erased(stream) not in reviewed:
+                event, actor, scope = self._opened(last)
+                assert isinstance(event.event, GlassBroken), "its topic says so"
                 waiting = EmergencyAccess(
                     glass_id=stream.removeprefix(GLASS),
                     access_id=event.event.access_id,
@@ -268,7 +309,7 @@ class AccessRecords:
                     scope=scope,
                     recorded_at=moment(event.recorded_at),
                 )
-                yield waiting, scope is None and bool(each.sealed.subject_ref)
+                yield waiting, scope is None and bool(last.sealed.subject_ref)
 
     def _break(self, transaction: Transaction, look: Look, access_id: str) -> None:
         key = sealing.derived(self.ledger.vault.ledger_key, "glass")
@@ -311,6 +352,7 @@ class AccessRecords:
             returned=inquiry.returned if inquiry else (),
             count=event.count,
             glass_broken=event.glass_broken,
+            token=EXPIRED if inquiry is None and scope is not None else None,
         )
 
     def _opened(
@@ -325,7 +367,7 @@ class AccessRecords:
         return event, actor, subject.scope if subject else None
 
 
-_GLASS_MAX = 10_000
+_BROKEN = topic_of(GlassBroken)
 _QUERY_TEXT_MAX = 4_096
 
 

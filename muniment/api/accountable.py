@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Unpack
 
-from muniment.api import inputs
+from muniment.api import cursors, inputs
 from muniment.api.access import ActingStore
-from muniment.api.accesses import AccessLog, AccessRecords, EmergencyAccess
+from muniment.api.accesses import ACCESS_ID, AccessLog, AccessRecords, EmergencyPage
 from muniment.api.answers import Receipt
 from muniment.api.archival import ArchivalStore
 from muniment.api.credentials import (
@@ -79,17 +79,33 @@ class AccountableStore(ArchivalStore):
             scope: At whose memory.
             limit: 1 to 1,000.
             cursor: `AccessLog.next_cursor` of the part before.
+
+        Raises:
+            InvalidCursorError: If *cursor* is none.
         """
         named = user_id is not None or scope is not None
         whose = inputs.scope_of(user_id, scope) if named else None
         inputs.count("limit", limit, least=1, most=LOG_MAX)
-        before = inputs.name_or_none("cursor", cursor, most=_ID_LENGTH)
+        before = cursors.named(cursor, ACCESS_ID.fullmatch)
         return AccessRecords(self._ledger).page(whose, before=before, limit=limit)
 
     @verb
-    def list_broken_glass(self) -> tuple[EmergencyAccess, ...]:
-        """Return the emergency accesses that no officer has reviewed, the latest last."""
-        return AccessRecords(self._ledger).emergencies()
+    def list_broken_glass(
+        self, *, limit: int = 100, cursor: str | None = None
+    ) -> EmergencyPage:
+        """
+        Return the emergency accesses that no officer has reviewed, the latest last.
+
+        Args:
+            limit: 1 to 1,000.
+            cursor: `EmergencyPage.next_cursor` of the part before.
+
+        Raises:
+            InvalidCursorError: If *cursor* is none.
+        """
+        inputs.count("limit", limit, least=1, most=LOG_MAX)
+        after = cursors.named(cursor, ACCESS_ID.fullmatch)
+        return AccessRecords(self._ledger).emergencies(after=after, limit=limit)
 
     @write_verb
     def review_broken_glass(self, glass_id: str, **by: Unpack[By]) -> Receipt:
@@ -172,9 +188,6 @@ class AccountableStore(ArchivalStore):
     def list_api_keys(self) -> tuple[ApiKey, ...]:
         """Return every API key there ever was, the last made first; without what opens."""
         return Credentials(self._ledger).all()
-
-
-_ID_LENGTH = 16
 
 
 def _once(by: By) -> By:

@@ -15,6 +15,7 @@ from muniment.api.transacting import receipt
 from muniment.api.unsaying import UnsayingStore
 from muniment.api.verbs import verb, write_verb
 from muniment.domain.events import Event
+from muniment.domain.keeping import Records
 from muniment.domain.receipt import (
     ConfigurationRecorded,
     ReceiptsLost,
@@ -106,7 +107,7 @@ class ReceivingStore(UnsayingStore):
             limit: Only so many, the newest; all if left out.
         """
         whose = inputs.scope_of(user_id, scope)
-        asked = _asked(start, end)
+        asked = inputs.within(start, end)
         self._receipts.flush()
         self._lookup.now()
         return self.receipts_of(whose, asked, limit=_limit(limit))
@@ -132,7 +133,7 @@ class ReceivingStore(UnsayingStore):
         """
         self._receipts.flush()
         nobody = self._ledger.mapper.nobody.ref
-        asked = _asked(start, end)
+        asked = inputs.within(start, end)
         stamped = self._conversation.receipts(nobody, asked, limit=_limit(limit))
         opened = self._ledger.mapper.opened(stamped, None)
         return tuple(receipt_of(None, each) for each in opened)
@@ -145,6 +146,9 @@ class ReceivingStore(UnsayingStore):
         Args:
             fact_id: The fact.
             as_of: Only up to then; up to now if left out.
+
+        Raises:
+            UnknownFactError: If it was never recorded, or its subject was erased.
         """
         inputs.name("fact_id", fact_id)
         self._receipts.flush()
@@ -152,6 +156,8 @@ class ReceivingStore(UnsayingStore):
             until, _ = FOREVER, self._lookup.now()
         else:
             until = self._lookup.at(to_instant(as_of), None).asked_at
+        # That a fact was never given to anybody is no answer about one there never was.
+        self._ledger.fact(fact_id)
         found = self._conversation.uses([fact_id], until)
         return tuple(moment(each) for each in found.get(fact_id, ()))
 
@@ -180,7 +186,14 @@ class ReceivingStore(UnsayingStore):
             return ()
         stamped = self._conversation.receipts(subject.ref, asked, limit=limit)
         opened = self._ledger.mapper.opened(stamped, subject)
-        return tuple(receipt_of(subject, each) for each in opened)
+        state = self._ledger.subject_state(subject)
+        if self._ledger.was_erased(subject):
+            # The keys of an erased subject go before its rows.
+            return ()
+        until = state.expired_until(Records.RECEIPT)
+        return tuple(
+            receipt_of(subject, each, expired=each.recorded_at < until) for each in opened
+        )
 
     def _value(self, value: object) -> Json:
         plain = inputs.plain("value", value)
@@ -189,13 +202,6 @@ class ReceivingStore(UnsayingStore):
             expected = f"at most {self._settings.content_limit:,} bytes of JSON"
             raise InvalidValueError("value", f"{size:,} bytes", expected)
         return plain
-
-
-def _asked(start: Time | None, end: Time | None) -> Period:
-    first, last = inputs.time_or_none(start), inputs.time_or_none(end)
-    return Period(
-        NO_END.start if first is None else first, FOREVER if last is None else last
-    )
 
 
 def _limit(limit: int | None) -> int | None:

@@ -238,9 +238,6 @@ class ArchivalStore(CustodialStore):
         importer = Importer(self._ledger, content_limit=self._content_limit)
         return importer.run(read_document(document))
 
-    def _settle(self) -> None:
-        """Record what waits to be recorded, so that it is in what is given out."""
-
     def _archiver(self) -> "Archiver":
         # Imported here: a store that is not archived needs no Arrow.
         from muniment.archive.archiver import Archiver  # noqa: PLC0415

@@ -23,6 +23,7 @@ from muniment.domain.session import (
     SummaryWithdrawn,
     TurnAdded,
     TurnRedacted,
+    TurnsExpired,
 )
 from muniment.errors import InvalidValueError
 from muniment.ledger.records import SESSION
@@ -73,16 +74,29 @@ def check_order(events: Sequence[Arriving]) -> None:
             raise bad(place, "begun first, and once")
         if kind in (_TURNS, _SUMMARIES) and SESSION + name not in versions:
             raise bad(place, "in a session that has begun")
-        is_unsaid = isinstance(each.event, TurnRedacted | SessionRedacted)
+        is_unsaid = isinstance(each.event, TurnRedacted | SessionRedacted | TurnsExpired)
         if kind in (_TURNS, _SESSION) and name in ended and not is_unsaid:
             raise bad(place, "nothing said in a session that has ended")
         if isinstance(each.event, SessionEnded):
             ended.add(name)
-        returns = isinstance(each.event, FactRestored | FactRolledBack)
-        if returns and not 0 <= each.event.to_version < each.version:
-            raise bad(place, "a return to a version it had")
-        if isinstance(each.event, FactThinned):
-            _check_runs(each.event.versions, each.version, place)
+        _check_reach(each, versions, place)
+
+
+def _check_reach(each: Arriving, versions: Mapping[str, int], place: str) -> None:
+    """Refuse what would reach versions, or turns, that there were not then."""
+    match each.event:
+        case FactRestored(to_version=version) | FactRolledBack(to_version=version):
+            if not 0 <= version < each.version:
+                raise bad(place, "a return to a version it had")
+        case FactThinned(versions=runs):
+            _check_runs(runs, each.version, place)
+        case TurnsExpired(last_turn=last):
+            turns = _TURNS + each.stream.removeprefix(_SESSION)
+            is_number: object = last
+            if not isinstance(is_number, int) or not 0 <= last <= versions.get(turns, 0):
+                raise bad(place, "turns it had that are expired")
+        case _:
+            pass
 
 
 def _check_runs(runs: Sequence[Sequence[Any]], version: int, place: str) -> None:

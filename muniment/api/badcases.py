@@ -9,7 +9,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import fields, replace
+from dataclasses import MISSING, fields, replace
 from datetime import datetime, timedelta
 from importlib import import_module
 from pathlib import Path
@@ -122,7 +122,7 @@ def summary_of(case: Badcase) -> str:
         *(f"{each.role} {each.turn_id}: {each.content}" for each in case.convo),
         *(f"config {name}: {value!r}" for name, value in sorted(case.config.items())),
         *(
-            f"recall {each.query!r}: {', '.join(one.fact_id for one in each.facts)}"
+            f"recall {each.token or repr(each.query)}: {_names(each)}"
             for each in case.receipts
         ),
     ]
@@ -132,6 +132,10 @@ def summary_of(case: Badcase) -> str:
     if case.result is not None:
         lines.append(f"answers now: {case.result}")
     return "\n".join(lines)
+
+
+def _names(receipt: RecallReceipt) -> str:
+    return ", ".join(each.fact_id for each in receipt.facts)
 
 
 def _since(gone: Gone) -> str:
@@ -147,14 +151,20 @@ def _write(file: Path, text: str) -> None:
 def _revived(kind: Callable[..., T], given: Mapping[str, Any]) -> T:
     """Return the value of *kind* whose shape *given* is."""
     named: Any = kind
-    values = {each.name: given[each.name] for each in fields(named)}
+    values = {
+        each.name: given[each.name]
+        for each in fields(named)
+        # A case that was written before there was such a field is without.
+        if each.name in given or each.default is MISSING
+    }
     return kind(**{name: _value(name, each) for name, each in values.items()})
 
 
 def _receipt(given: Mapping[str, Any]) -> RecallReceipt:
     served = tuple(_revived(ServedFact, each) for each in given["facts"])
     summaries = tuple((session, version) for session, version in given["summaries"])
-    plain = {**given, "facts": (), "summaries": ()}
+    # One that an earlier version wrote has no token: its receipts were whole.
+    plain = {"token": None, **given, "facts": (), "summaries": ()}
     return replace(_revived(RecallReceipt, plain), facts=served, summaries=summaries)
 
 

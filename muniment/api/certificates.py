@@ -8,10 +8,12 @@ from typing import Final
 
 SHARED: Final = "shared"
 """What an erasure calls the copies of facts in memories they were shared with."""
+RECALL: Final = "recall"
+"""What it calls vectors and the index of current facts."""
 
 _BEYOND_REACH = (
-    "beyond reach: write-ahead logs, replicas and backups; what they hold is ciphertext "
-    "whose keys are destroyed"
+    "beyond reach: write-ahead logs, replicas and backups; what they hold of the ledger is "
+    "ciphertext whose keys are destroyed, but a backup of the vault from before has them"
 )
 
 
@@ -110,7 +112,7 @@ def certificate_text(
     """
     lines = [
         origin,
-        "muniment erasure certificate 1",
+        "muniment erasure certificate 2",
         f"status {certificate.status}",
         f"subject {certificate.subject_ref}",
         f"position {certificate.position}",

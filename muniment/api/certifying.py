@@ -47,8 +47,8 @@ def certified(
         certificate,
         asked=[
             f"recorded {to_text(moment(said.recorded_at))}",
-            f"actor {_one_line(origin.actor)}",
-            f"reason {_one_line(origin.reason)}",
+            f"actor {one_line(origin.actor)}",
+            f"reason {one_line(origin.reason)}",
         ],
     )
     return json.dumps(
@@ -82,5 +82,6 @@ def kept_certificate(destruction: Destruction) -> ErasureCertificate:
     )
 
 
-def _one_line(text: str | None) -> str:
+def one_line(text: str | None) -> str:
+    """Return a text as one line of something that is signed."""
     return "not said" if text is None else " ".join(text.split())

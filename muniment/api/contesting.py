@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 
 from muniment.api import inputs
@@ -33,6 +34,9 @@ REVISIONS: Final[Mapping[str, RevisionCause]] = {
 """By verb, why a fact says something else; a proposal of one is a contested change."""
 
 
+_NO_VERSION: Final = 2**62
+
+
 class ContestableStore(AccountableStore):
     """
     A store in which a principal's late change to a shared fact is kept, not lost.
@@ -44,10 +48,16 @@ class ContestableStore(AccountableStore):
     _settings: Settings
 
     def _revise(
-        self, fact_id: str, cause: RevisionCause, fields: Mapping[str, Any], *, action: str
+        self,
+        fact_id: str,
+        cause: RevisionCause,
+        fields: Mapping[str, Any],
+        *,
+        action: str,
+        upon: int | None = None,
     ) -> Fact:
         if not by_principal.get():
-            return self._revise_alone(fact_id, cause, fields, action=action)
+            return self._revise_alone(fact_id, cause, fields, action=action, upon=upon)
         inputs.name("fact_id", fact_id)
         if fields.get("expected_version") is not None:
             try:
@@ -58,28 +68,29 @@ class ContestableStore(AccountableStore):
                     raise
                 if not self._outranks(fields, fact):
                     raise self._contested(fact, error.expected, fields, action) from None
-            fields = {**fields, "expected_version": None}
 
-        def attempt() -> Fact:
-            # What is looked at here is what is written upon.
-            asked = self._upon_what_is_known(fact_id, fields, action)
-            return self._revise_alone(fact_id, cause, asked, action=action)
-
+        attempt = partial(self._revise_upon_what_is_known, fact_id, cause, fields, action)
         return anew(attempt, where=VersionConflictError)
 
-    def _upon_what_is_known(
-        self, fact_id: str, fields: Mapping[str, Any], action: str
-    ) -> Mapping[str, Any]:
-        """Return a change with the version it is made on, unless that outranks it."""
+    def _revise_upon_what_is_known(
+        self, fact_id: str, cause: RevisionCause, fields: Mapping[str, Any], action: str
+    ) -> Fact:
+        """Revise a fact whatever it says, unless a source of truth said that."""
+        revise = partial(self._revise_alone, fact_id, cause, fields, action=action)
         if not self._settings.truth_sources:
-            return fields
+            return revise()
+        # What is looked at here is what is written upon.
         head = self._head(fact_id)
         fact = self._shared_and_known(fact_id)
         if fact is None:
-            return fields
-        if self._is_outranked(fields, fact):
-            raise self._contested(fact, head, fields, action)
-        return {**fields, "expected_version": head}
+            return revise()
+        if not self._is_outranked(fields, fact):
+            return revise(upon=head)
+        try:
+            # Nothing is written upon it, but a repeat is answered as the first time.
+            return revise(upon=_NO_VERSION)
+        except VersionConflictError:
+            raise self._contested(fact, head, fields, action) from None
 
     def _arbitrate(self, proposal: Proposal, by: Mapping[str, Any]) -> Fact:
         """Say after all what a contested change says; who agreed to it answers for it."""
@@ -99,10 +110,16 @@ class ContestableStore(AccountableStore):
         return self._revise_alone(fact_id, cause, fields, action=proposal.verb)
 
     def _revise_alone(
-        self, fact_id: str, cause: RevisionCause, fields: Mapping[str, Any], *, action: str
+        self,
+        fact_id: str,
+        cause: RevisionCause,
+        fields: Mapping[str, Any],
+        *,
+        action: str,
+        upon: int | None = None,
     ) -> Fact:
         """Revise a fact as if it were nobody else's; a conflict is an error and no more."""
-        return super()._revise(fact_id, cause, fields, action=action)
+        return super()._revise(fact_id, cause, fields, action=action, upon=upon)
 
     def _shared_and_known(self, fact_id: str) -> Fact | None:
         """Return a fact as it is believed now, if it is of a team or the organisation."""

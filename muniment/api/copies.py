@@ -14,10 +14,8 @@ from typing import Final
 
 from muniment.domain import subject as subjects
 from muniment.domain.access_events import FactShared
-from muniment.domain.commands import DeferRedaction, RetireFact
-from muniment.domain.decision import decide
-from muniment.domain.events import RetireCause
-from muniment.errors import SubjectErasedError, SubjectFrozenError, UnknownFactError
+from muniment.domain.commands import DeferRedaction
+from muniment.errors import SubjectErasedError, UnknownFactError
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.records import FACT, SHARE, Origin
 from muniment.ledger.transaction import Request, Transaction
@@ -63,10 +61,10 @@ class Copies:
         self, copies: Sequence[Copy], *, by: Callable[[Transaction, str], None]
     ) -> None:
         """
-        Make *copies* unreadable; one that a hold binds waits for its release.
+        Make *copies* unreadable; one that a hold binds, or a freeze, waits for its end.
 
-        A memory that is frozen, or is being erased, is not written to: until it is thawed
-        its copies are left.
+        What waits is not used from now on. That it waits is said in a frozen memory, too:
+        it changes nothing that is remembered.
 
         Args:
             copies: To be made unreadable.
@@ -74,45 +72,36 @@ class Copies:
         """
 
         def work(transaction: Transaction, fact_id: str) -> None:
-            if transaction.fact(fact_id).redacted:
-                return
-            if not transaction.state.holds_on(fact_id):
+            state = transaction.state
+            if state.frozen or state.holds_on(fact_id):
+                _defer(transaction, fact_id)
+            elif not transaction.fact(fact_id).redacted:
                 by(transaction, fact_id)
-                return
-            command = DeferRedaction(fact_id=fact_id)
-            transaction.add_to_subject(subjects.decide(command, transaction.state))
 
-        self._each(copies, work, action="redact", why="was made unreadable")
+        self._each(copies, work, why="was made unreadable")
 
     def set_aside(self, copies: Sequence[Copy]) -> None:
         """Stop using *copies* of what is kept for a legal hold alone, and to be erased."""
-
-        def work(transaction: Transaction, fact_id: str) -> None:
-            fact, at = transaction.fact(fact_id), transaction.recorded_at
-            command = RetireFact(cause=RetireCause.ASKED, expected_version=None)
-            if not fact.redacted:
-                transaction.add(fact_id, decide(command, fact_id, fact, recorded_at=at))
-
-        self._each(self.readable(copies), work, action="forget", why="is to be unreadable")
+        self._each(self.readable(copies), _defer, why="is to be unreadable")
 
     def _each(
         self,
         copies: Sequence[Copy],
         work: Callable[[Transaction, str], None],
         *,
-        action: str,
         why: str,
     ) -> None:
         for copy in copies:
-            with suppress(SubjectErasedError, SubjectFrozenError, UnknownFactError):
+            with suppress(SubjectErasedError, UnknownFactError):
                 self.ledger.transact(
                     Request(
-                        action=action,
+                        action="redact",
                         origin=Origin(reason=f"what it is a copy of {why}"),
                         scope=None,
                         fact_id=copy.fact_id,
                         body={},
                         work=partial(_on, copy.fact_id, work),
+                        passes_freeze=True,
                     )
                 )
 
@@ -161,10 +150,19 @@ def _reached(known: Sequence[Copy], is_direct: Callable[[Copy], bool]) -> list[C
         found.update((each.fact_id, each) for each in further)
 
 
+def _defer(transaction: Transaction, fact_id: str) -> None:
+    """Collect that the redaction of a copy waits, and that it is not used until then."""
+    if not transaction.fact(fact_id).redacted:
+        command = DeferRedaction(fact_id=fact_id)
+        transaction.add_to_subject(subjects.decide(command, transaction.state))
+
+
 def _on(
     fact_id: str, work: Callable[[Transaction, str], None], transaction: Transaction
 ) -> None:
-    work(transaction, fact_id)
+    if not transaction.state.erased:
+        # Or the keys of all of it are about to go.
+        work(transaction, fact_id)
 
 
 _AT_ONCE: Final = 1_000

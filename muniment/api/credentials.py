@@ -22,7 +22,7 @@ from muniment.errors import (
     UnknownApiKeyError,
 )
 from muniment.instants import moment
-from muniment.ledger.ids import new_fact_ids
+from muniment.ledger.ids import new_id_in_order
 from muniment.ledger.ledger import Committed, Ledger
 from muniment.ledger.records import API_KEY, Origin, StampedEvent
 from muniment.ledger.transaction import Request, Transaction
@@ -263,7 +263,7 @@ def _digest(secret: str) -> str:
 
 
 def _open(transaction: Transaction, event: ApiKeyIssued) -> str:
-    key_id = next(new_fact_ids(transaction.recorded_at))
+    key_id = new_id_in_order(transaction.recorded_at)
     transaction.open_stream(API_KEY + key_id, event)
     return key_id
 

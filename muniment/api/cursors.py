@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +34,21 @@ class Cursor:
     position: int
     after_valid_from: Instant
     after_fact_id: str
+
+
+def named(text: object, may_be: Callable[[str], object]) -> str | None:
+    """
+    Return the cursor of a list that goes on behind a name: that name, if there is one.
+
+    Raises:
+        InvalidCursorError: If nothing has such a name. Every text sorts somewhere, and
+            what lies before it would be missed without a word.
+    """
+    if text is None:
+        return None
+    if not isinstance(text, str) or not may_be(text):
+        raise InvalidCursorError
+    return text
 
 
 def written(cursor: Cursor, *, query: object, key: bytes) -> str:

@@ -11,6 +11,7 @@ from muniment.api.certificates import ErasureCertificate, ErasurePlan
 from muniment.api.fields import By, Who
 from muniment.api.forgetting import Forgetter
 from muniment.api.retaining import Retainer, Retirement
+from muniment.api.retention_report import RetentionReport, RetentionReporter
 from muniment.api.rules import checked
 from muniment.api.transacting import receipt
 from muniment.api.verbs import verb, write_verb
@@ -20,6 +21,7 @@ from muniment.archive.cold import named
 from muniment.domain.commands import PlaceHold
 from muniment.domain.policy import RetentionRule
 from muniment.domain.scope import Scope
+from muniment.instants import Time
 from muniment.ledger.attesting import Attestor, InclusionProof
 from muniment.ledger.ids import new_hold_id
 from muniment.ledger.verification import (
@@ -217,6 +219,7 @@ class CustodialStore(WritingStore):
         """
         whose = inputs.scope_of(user_id, scope)
         inputs.name("hold_id", hold_id)
+        self._settle()
         return Forgetter(self._lookup).release_hold(whose, hold_id, inputs.origin(by))
 
     @verb
@@ -307,7 +310,7 @@ class CustodialStore(WritingStore):
         scope: Scope | None = None,
     ) -> tuple[Retirement, ...]:
         """
-        Return the facts that rules retire now, of one subject or of all.
+        Return what rules retire, thin or make unreadable now, of one subject or of all.
 
         Args:
             rules: See `RetentionRule`; facts past their ``expires_at`` are among them.
@@ -316,7 +319,7 @@ class CustodialStore(WritingStore):
         """
         named = user_id is not None or scope is not None
         whose = inputs.scope_of(user_id, scope) if named else None
-        return tuple(Retainer(self._lookup, checked(rules)).due(whose))
+        return tuple(self._retainer(rules).due(whose))
 
     @write_verb
     def retain(
@@ -328,7 +331,7 @@ class CustodialStore(WritingStore):
         **by: Unpack[By],
     ) -> tuple[Receipt, ...]:
         """
-        Retire the facts that rules retire now; a transaction for each subject.
+        Do what rules say is due now; a transaction for each subject.
 
         Args:
             rules: See `RetentionRule`.
@@ -338,15 +341,42 @@ class CustodialStore(WritingStore):
         """
         named = user_id is not None or scope is not None
         whose = inputs.scope_of(user_id, scope) if named else None
-        retainer = Retainer(self._lookup, checked(rules))
         origin = inputs.origin({"trigger": "retention", **by})
-        due: dict[Scope, list[Retirement]] = {}
-        for each in retainer.due(whose):
-            due.setdefault(each.scope, []).append(each)
-        return tuple(
-            receipt(retainer.retire(scope, retirements, origin))
-            for scope, retirements in due.items()
-        )
+        return tuple(map(receipt, self._retainer(rules).retain(whose, origin)))
+
+    @verb
+    def report_retention(
+        self,
+        rules: Sequence[RetentionRule] = (),
+        *,
+        user_id: str | None = None,
+        scope: Scope | None = None,
+        start: Time | None = None,
+        end: Time | None = None,
+    ) -> RetentionReport:
+        """
+        Return what retention did, what holds keep, and what is due: signed, with proofs.
+
+        Args:
+            rules: By which it is said what is held and what is due still.
+            user_id: Whose memory; everybody's if left out.
+            scope: Whose memory.
+            start: Only what was done then or later.
+            end: Only what was done before then.
+
+        Raises:
+            InvalidValueError: If more than 10,000 things were done within that time.
+        """
+        named = user_id is not None or scope is not None
+        whose = inputs.scope_of(user_id, scope) if named else None
+        reporter = RetentionReporter(self._lookup, self._conversation, checked(rules))
+        return reporter.report(whose, inputs.within(start, end))
+
+    def _retainer(self, rules: Sequence[RetentionRule]) -> Retainer:
+        return Retainer(self._lookup, self._conversation, checked(rules))
+
+    def _settle(self) -> None:
+        """Record what waits to be recorded, so that what is done now reaches it."""
 
     def _archive_astray(self) -> list[Finding]:
         """Return what is wrong with the archive; payloads may have to come from there."""

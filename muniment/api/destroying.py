@@ -7,9 +7,11 @@ from itertools import takewhile
 from muniment.api.certificates import SHARED, StoreReport
 from muniment.api.certifying import certified
 from muniment.api.copies import Copies, Copy, copies_of
+from muniment.api.expiring import RecordExpirer, expired_of
 from muniment.api.lookup import Lookup
+from muniment.api.parting import Parting
 from muniment.api.proposals import Proposals
-from muniment.api.redacting import Words, WordsRedactor, words_of
+from muniment.api.redacting import WordsRedactor, words_of
 from muniment.domain.events import FactRedacted, SubjectErased
 from muniment.ledger.codec import topic_of
 from muniment.ledger.destruction import Destruction, Step
@@ -32,6 +34,7 @@ class Destroyer:
         self._ledger = lookup.ledger
         self._destructions = lookup.ledger.vault.destructions
         self._words = WordsRedactor(lookup.ledger)
+        self._records = RecordExpirer(lookup.ledger)
         self._copies = Copies(lookup.ledger)
 
     def announce(self, transaction: Transaction, fact_id: str) -> None:
@@ -57,14 +60,22 @@ class Destroyer:
         with self._destructions.turn:
             some = self._destructions
             found = some.all() if every else some.unfinished()
-            said = self._said(found)
+            said, keyless = self._said(found), list[tuple[Destruction, str]]()
             # Copies before what they are copies of, which is done once they are gone.
             for destruction in sorted(found, key=_is_of_subject):
                 is_said = destruction in said
                 if is_said and destruction.step is Step.DONE:
                     continue
-                if is_said or self._confirmed(destruction):
+                if not is_said and not self._confirmed(destruction):
+                    continue
+                expired = expired_of(destruction)
+                if expired is None:
                     self._carry_out(destruction, self._copies_of(destruction))
+                    continue
+                if destruction.step is Step.ANNOUNCED:
+                    self._records.destroy(destruction)
+                keyless.append((destruction, expired.family))
+            self._finish(keyless)
 
     def _said(self, destructions: Sequence[Destruction]) -> Collection[Destruction]:
         """Return those of which the event that says so is in the ledger."""
@@ -77,9 +88,9 @@ class Destroyer:
         }
 
     def _says(self, event: StampedEvent, destruction: Destruction) -> bool:
-        words = words_of(destruction)
-        if words is not None:
-            return self._words.says(event, words)
+        parting = self._parting(destruction)
+        if parting is not None:
+            return parting.says(event, destruction)
         kind = FactRedacted if destruction.stream else SubjectErased
         stream = destruction.stream or SUBJECT + destruction.subject_ref
         sealed = event.sealed
@@ -99,9 +110,9 @@ class Destroyer:
 
     def _say_again(self, destruction: Destruction) -> None:
         """Say it in a ledger that was restored from a backup made before."""
-        words = words_of(destruction)
-        if words is not None:
-            said_at = self._words.say_again(destruction, words)
+        parting = self._parting(destruction)
+        if parting is not None:
+            said_at = parting.say_again(destruction)
             if said_at is not None:
                 self._destructions.move(destruction, Step.KEYS, position=said_at)
             return
@@ -140,10 +151,9 @@ class Destroyer:
             destruction: Which.
             copies: What others were given of it. No more are made of what is gone.
         """
-        words, also = words_of(destruction), self._others(destruction)
-        if destruction.step is Step.ANNOUNCED and words is not None:
-            drawn = self._drawn_from(destruction, words)
-            self._words.destroy(destruction, words, also=drawn)
+        parting, also = self._parting(destruction), self._others(destruction)
+        if destruction.step is Step.ANNOUNCED and parting is not None:
+            parting.destroy(destruction, also=self._drawn_from(destruction))
         elif destruction.step is Step.ANNOUNCED or also:
             self._destructions.destroy_keys(destruction, also=also)
         if not destruction.stream:
@@ -156,6 +166,18 @@ class Destroyer:
         step = Step.DONE if done else Step.PURGED
         text = "" if destruction.stream else self._certified(destruction, stores)
         self._destructions.move(destruction, step, certificate=text)
+
+    def _finish(self, expired: Sequence[tuple[Destruction, str]]) -> None:
+        """Look what is left of records whose keys are gone, of all that went at once."""
+        if expired and self._destructions.scrub():
+            left = self._records.remaining
+            self._destructions.finish([each for each in expired if not left(each[0])])
+
+    def _parting(self, destruction: Destruction) -> Parting | None:
+        """Return what carries out destructions that part keys, if this is one of them."""
+        if words_of(destruction) is not None:
+            return self._words
+        return None if expired_of(destruction) is None else self._records
 
     def _others(self, destruction: Destruction) -> list[int]:
         """
@@ -174,9 +196,10 @@ class Destroyer:
         left = self._destructions.left_of(ref, former) if former else []
         return [*left, *Proposals(self._ledger).keys_about(fact_id, ref)]
 
-    def _drawn_from(self, destruction: Destruction, words: Words) -> list[int]:
-        """Return the keys of what was proposed to say, drawn from *words*."""
-        return Proposals(self._ledger).keys_drawn_from(words, destruction.subject_ref)
+    def _drawn_from(self, destruction: Destruction) -> list[int]:
+        """Return the keys of what was proposed to say, drawn from words that go."""
+        words, ref = words_of(destruction), destruction.subject_ref
+        return Proposals(self._ledger).keys_drawn_from(words, ref) if words else []
 
     def _copies_of(self, destruction: Destruction) -> list[Copy]:
         """Return the copies of a fact or of what was a subject's, of all there are."""
@@ -210,15 +233,15 @@ class Destroyer:
         self, destruction: Destruction, copies: Sequence[Copy]
     ) -> tuple[StoreReport, ...]:
         """Overwrite what was removed, and look what is left, store by store."""
-        words, counts = words_of(destruction), self._destructions.counts(destruction)
+        parting = self._parting(destruction)
+        counts = self._destructions.counts(destruction)
         vault = StoreReport(
             store="vault",
             removed=counts.get("vault", 0),
             remaining=self._destructions.remaining(destruction)
             + len(self._others(destruction))
-            if words is None
-            else self._words.remaining(destruction, words)
-            + len(self._drawn_from(destruction, words)),
+            if parting is None
+            else parting.remaining(destruction) + len(self._drawn_from(destruction)),
             verified=self._destructions.scrub(),
         )
         shared = self._report_of_copies(copies, counts.get(SHARED, 0))

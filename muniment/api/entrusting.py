@@ -238,7 +238,8 @@ _AT_ONCE: Final = 1_000
 
 def _shared_scope(scope: Scope) -> Scope:
     if scope.kind is ScopeKind.USER:
-        raise InvalidScopeError(scope, "is nobody else's: name a team or the organisation")
+        problem = "is nobody else's: name a team or the organisation"
+        raise InvalidScopeError(str(scope), problem)
     return scope
 
 

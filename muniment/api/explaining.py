@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Final, Literal
+from typing import Final
 
 from muniment.api import inputs, showing
 from muniment.api.answers import Fact, FactVersion
 from muniment.api.contexts import ContextStore
+from muniment.api.diagnoses import Check, Diagnosis, Stage
 from muniment.api.lookup import HIDDEN, Point, expired
 from muniment.api.receipts import RecallReceipt
 from muniment.api.turns import Turn
@@ -19,31 +19,6 @@ from muniment.instants import Time, moment, to_text
 from muniment.projections.conversation import NO_END
 from muniment.recall.tokens import asked as telling
 
-
-Stage = Literal[
-    "never said",
-    "never remembered",
-    "too late",
-    "expired",
-    "changed",
-    "ended",
-    "retired",
-    "rolled back",
-    "redacted",
-    "held",
-    "hidden",
-    "quarantined",
-    "not recalled",
-    "not found",
-    "no room",
-    "not used",
-]
-"""
-Where it was lost, from first to last; ``not used``: the agent had it.
-
-``changed``: it said something else by then; ``held``: it waits to be forgotten, and a legal
-hold keeps it; ``hidden``: so is its memory; ``quarantined``: nobody has vouched for it.
-"""
 
 _LOST_BY: Final[Mapping[str, Stage]] = {
     "revised": "changed",
@@ -62,43 +37,6 @@ _LOST_BY: Final[Mapping[str, Stage]] = {
 RANKED_MAX: Final = 1_000
 _SAYS: Final = ("asserted", "revised", "corrected")
 _ALIKE_LEAST: Final = 0.6
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
-    """
-    One question of the list, and its answer.
-
-    Attributes:
-        question: What was looked at.
-        passed: Whether that was in order; ``None`` where it could not be asked.
-        evidence: By what one can tell.
-    """
-
-    question: str
-    passed: bool | None
-    evidence: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Diagnosis:
-    """
-    Why something expected was not in an answer.
-
-    Attributes:
-        stage: Which stage lost it.
-        sentence: The same in a sentence.
-        checks: What was looked at, in order, up to the stage that lost it.
-        fact_id: The fact that says what was expected; ``None`` if none does.
-    """
-
-    scope: Scope
-    expect: str
-    at: datetime
-    stage: str
-    sentence: str
-    checks: tuple[Check, ...]
-    fact_id: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,13 +165,14 @@ class ExplainingStore(ContextStore):
         return _Lost("never said", "no fact and no turn of this memory ever said it")
 
     def _unreadable(self, case: _Case) -> list[str]:
-        """Return the facts that were redacted or thinned."""
+        """Return the facts that were redacted or thinned, and how many turns went."""
         subject = self._ledger.vault.find(case.scope)
         events = self._ledger.subject_events(subject) if subject else ()
         gone = (
             e.fact_id for e in events if isinstance(e.event, FactRedacted | FactThinned)
         )
-        return list(dict.fromkeys(gone))
+        turns = sum(each.content is None for each in self.turns_of(case.scope))
+        return [*dict.fromkeys(gone), *([f"{turns:,} turns"] if turns else [])]
 
     def _written(
         self, case: _Case, said: Sequence[FactVersion], checks: list[Check]
@@ -317,6 +256,8 @@ class ExplainingStore(ContextStore):
         asked = Period(NO_END.start, Instant(case.point.asked_at + 1))
         receipts = self.receipts_of(case.scope, asked, limit=100)
         of_query = [each for each in receipts if case.query in (None, each.query)]
+        if not of_query:
+            of_query = [each for each in receipts if each.token]
         return of_query[-1] if of_query else None
 
     def _recalled(
@@ -330,10 +271,16 @@ class ExplainingStore(ContextStore):
         rank = None
         if query is not None:
             rank = self._ranked(case, query, fact_id, checks)
-        if receipt is None:
-            checks.append(_check("was it recalled", "there is no receipt", passed=False))
+        if receipt is None or (receipt.token and case.query):
+            # Of one that cannot be read any more nobody knows what was asked.
+            unread = f"what was asked is {receipt.token}" if receipt else None
+            evidence = unread or "there is no receipt"
+            passed = None if unread else False
+            checks.append(_check("was it recalled", evidence, passed=passed))
             if query is not None and rank is None:
                 return _Lost("not found", f"no leg of a search for {query!r} finds it")
+            if unread:
+                return _Lost("not known", f"it may have been recalled: {evidence}")
             return _Lost("not recalled", "no recall of this memory left a receipt by then")
         place = f"receipt at position {receipt.position}, {to_text(receipt.asked_at)}"
         served = [each for each in receipt.facts if each.fact_id == fact_id]
@@ -343,7 +290,8 @@ class ExplainingStore(ContextStore):
             where = f"it ranked {rank}" if rank else "no leg found it"
             return _Lost("not found", f"{where}, and {len(receipt.facts)} were given")
         found = served[0]
-        evidence = f"{place}, rank {found.rank}, score {found.score:.4f}"
+        score = receipt.token if found.score is None else f"{found.score:.4f}"
+        evidence = f"{place}, rank {found.rank}, score {score}"
         checks.append(_check("was it recalled", evidence, passed=True))
         if found.placed is False:
             evidence = f"{receipt.tokens} of {receipt.budget} tokens were taken"

@@ -33,6 +33,7 @@ from muniment.domain.scope import Scope
 from muniment.domain.time import BEGINNING, FOREVER
 from muniment.errors import IncompleteExportError
 from muniment.instants import moment, to_text
+from muniment.ledger.attesting import Attestor
 from muniment.ledger.codec import kind_of
 from muniment.ledger.records import (
     ACCESS,
@@ -123,6 +124,8 @@ class Exporter:
             part: Of that, what is given out.
         """
         made = disclose(self._ledger, scope, form="export", matter=matter, origin=origin)
+        # Of all that is in the copy, and of that it was made: signed before it is out.
+        Attestor(self._ledger).tree_head()
         document = self._document(made)
         if part.sources:
             document = _said_by(document, part.sources)

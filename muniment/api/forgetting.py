@@ -44,7 +44,7 @@ from muniment.domain.subject import redactions_due, words_due
 from muniment.errors import PlanOutdatedError, SubjectErasedError
 from muniment.ledger.destruction import Destruction, Step
 from muniment.ledger.ledger import Committed
-from muniment.ledger.records import FACT, Origin
+from muniment.ledger.records import FACT, SHARE, Origin
 from muniment.ledger.transaction import Request, Transaction
 from muniment.ledger.vault import Subject
 
@@ -254,6 +254,8 @@ class Forgetter:
             events = subjects.decide(ReleaseHold(hold_id=hold_id), transaction.state)
             after = subjects.evolve(transaction.state, events[0]) if events else None
             for fact_id in redactions_due(after) if after else ():
+                if _waits_for_another(transaction, fact_id):
+                    continue
                 if not transaction.fact(fact_id).redacted:
                     self._destroyer.announce(transaction, fact_id)
             for each in words_due(after) if after else ():
@@ -333,6 +335,19 @@ def _refuse_outdated(transaction: Transaction, planned_at: int) -> None:
     moved_at = transaction.moved_at()
     if moved_at > planned_at:
         raise PlanOutdatedError(planned_at, moved_at)
+
+
+def _waits_for_another(transaction: Transaction, fact_id: str) -> bool:
+    """
+    Whether the redaction of a copy waits for something else than a hold on it.
+
+    That is the thaw of its memory, or the release of what it is a copy of: then it goes
+    with that.
+    """
+    state = transaction.state
+    if state.holds_on(fact_id) or not transaction.stream(SHARE + fact_id):
+        return False
+    return not any(fact_id in each.fact_ids for each in state.deferred_words)
 
 
 def _deferred_by(committed: Committed) -> set[str]:

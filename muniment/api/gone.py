@@ -7,13 +7,20 @@ from typing import Final
 
 from muniment.api.answers import Fact
 from muniment.api.receipts import RecallReceipt
-from muniment.api.turns import REDACTED, Turn
-from muniment.domain.events import FactRedacted
-from muniment.domain.session import SessionRedacted, SummaryMade, TurnRedacted
-from muniment.instants import moment
+from muniment.api.talking import session_state
+from muniment.api.turns import EXPIRED, REDACTED, Turn, unreadable
+from muniment.domain.events import FactRedacted, RecordsExpired
+from muniment.domain.keeping import Records
+from muniment.domain.session import (
+    SessionRedacted,
+    SummaryMade,
+    TurnRedacted,
+    TurnsExpired,
+)
+from muniment.instants import moment, to_instant
 from muniment.ledger.codec import topic_of
 from muniment.ledger.ledger import Ledger
-from muniment.ledger.records import FACT, SESSION, SUMMARIES, StampedEvent
+from muniment.ledger.records import FACT, SESSION, SUBJECT, SUMMARIES, StampedEvent
 
 
 ERASED: Final = "[erased]"
@@ -26,11 +33,11 @@ class Gone:
     Something an agent had that nobody can read any more.
 
     Attributes:
-        kind: ``fact``, ``turn`` or ``summary``.
+        kind: ``fact``, ``turn``, ``summary`` or ``receipt``.
         name: The id of the fact or turn; session and version of the summary, with a
-            number sign between.
-        token: What stands in its place: ``[redacted]``, or ``[erased]`` where its subject
-            was erased.
+            number sign between; the position of the receipt.
+        token: What stands in its place: ``[redacted]``; ``[expired]`` where it was kept
+            as long as a rule says; or ``[erased]`` where its subject was erased.
         since: When that was recorded; ``None`` where nothing tells.
     """
 
@@ -72,6 +79,7 @@ class Missing:
             *self._facts(asked),
             *self._turns([each for each in turns if each.content is None]),
             *self._summaries([*summaries]),
+            *self._receipts([each for each in receipts if each.token == EXPIRED]),
         )
 
     def _facts(self, fact_ids: Sequence[str]) -> Iterator[Gone]:
@@ -91,6 +99,8 @@ class Missing:
     def _turns(self, turns: Sequence[Turn]) -> Iterator[Gone]:
         sessions = dict.fromkeys(SESSION + each.session_id for each in turns)
         since: dict[tuple[str, int | None], datetime] = {}
+        expired: dict[str, datetime] = {}
+        by_id = {each.turn_id: each for each in turns if each.token == EXPIRED}
         for stream, events in self._streams([*sessions]).items():
             for each in self._ledger.mapper.opened(events, None):
                 match each.event:
@@ -98,25 +108,52 @@ class Missing:
                         since[stream, number] = moment(each.recorded_at)
                     case SessionRedacted():
                         since[stream, None] = moment(each.recorded_at)
+                    case TurnsExpired(last_turn=last):
+                        for turn in by_id.values():
+                            if stream == SESSION + turn.session_id and turn.number <= last:
+                                expired.setdefault(turn.turn_id, moment(each.recorded_at))
                     case _:
                         pass
         for turn in turns:
             stream = SESSION + turn.session_id
             at = since.get((stream, turn.number), since.get((stream, None)))
-            yield Gone(kind="turn", name=turn.turn_id, token=REDACTED, since=at)
+            at = expired.get(turn.turn_id, at)
+            token = turn.token or REDACTED
+            yield Gone(kind="turn", name=turn.turn_id, token=token, since=at)
+
+    def _receipts(self, receipts: Sequence[RecallReceipt]) -> Iterator[Gone]:
+        for each in receipts:
+            subject = self._ledger.vault.find(each.scope) if each.scope else None
+            stream = SUBJECT + subject.ref if subject else ""
+            said = self._ledger.recorder.read_stream(stream) if subject else ()
+            since = (
+                moment(recorded.recorded_at)
+                for recorded in self._ledger.mapper.opened(said, None)
+                if isinstance(recorded.event, RecordsExpired)
+                and recorded.event.records is Records.RECEIPT
+                and to_instant(each.recorded_at) < recorded.event.until
+            )
+            yield Gone(
+                kind="receipt",
+                name=str(each.position),
+                token=EXPIRED,
+                since=next(since, None),
+            )
 
     def _summaries(self, summaries: Sequence[tuple[str, int]]) -> Iterator[Gone]:
         sessions = dict.fromkeys(SUMMARIES + session_id for session_id, _ in summaries)
         for stream, events in self._streams([*sessions]).items():
             session_id = stream.removeprefix(SUMMARIES)
             subject = self._ledger.vault.subject(events[0].sealed.subject_ref)
-            token = ERASED if subject is None else REDACTED
+            last = session_state(self._ledger, session_id).last_expired
             for each in self._ledger.mapper.opened(events, subject):
                 named = session_id, each.version
                 if named not in summaries or not isinstance(each.event, SummaryMade):
                     continue
                 if each.event.summary is None:
                     name = f"{session_id}#{each.version}"
+                    token = unreadable(expired=each.event.first_turn <= last)
+                    token = ERASED if subject is None else token
                     yield Gone(kind="summary", name=name, token=token, since=None)
 
     def _streams(self, names: Sequence[str]) -> Mapping[str, list[StampedEvent]]:

@@ -75,6 +75,7 @@ class IndexedStore(SearchingStore):
 
         What keeps it from going on is in the answer, not raised: nothing is lost, and
         searches go on without. A process that dies on the way loses next to nothing.
+        Where no engine outlives this process, vectors alone are made.
 
         Args:
             progress: Told how many events of how many are embedded.
@@ -90,7 +91,7 @@ class IndexedStore(SearchingStore):
             mend: Put it right, too.
 
         Raises:
-            IndexUnavailableError: If this process cannot have the engine.
+            IndexUnavailableError: If this process cannot have the engine, or has none.
         """
         self._recall.upkeep.tend()
         return tuple(self._recall.upkeep.reconcile(mend=mend))

@@ -8,7 +8,7 @@ from muniment.api.answers import Fact
 from muniment.api.fields import By
 from muniment.domain.scope import Scope
 from muniment.domain.text import Json, is_one_line
-from muniment.domain.time import Instant
+from muniment.domain.time import BEGINNING, FOREVER, Instant, Period
 from muniment.errors import (
     ContentTooLargeError,
     InvalidScopeError,
@@ -44,7 +44,8 @@ def scope_of(user_id: str | None, scope: Scope | None) -> Scope:
         InvalidScopeError: If none is named, or two are.
     """
     if user_id is not None and scope is not None:
-        raise InvalidScopeError(scope, f"is named beside user_id {user_id!r}: name one")
+        problem = f"is named beside user_id {user_id!r}: name one"
+        raise InvalidScopeError(str(scope), problem)
     if user_id is not None:
         return Scope.user(user_id)
     if not isinstance(scope, Scope):
@@ -55,6 +56,12 @@ def scope_of(user_id: str | None, scope: Scope | None) -> Scope:
 def time_or_none(value: Time | None) -> Instant | None:
     """Return *value* as an instant, where there is one."""
     return None if value is None else to_instant(value)
+
+
+def within(start: Time | None, end: Time | None) -> Period:
+    """Return the time from *start*, or ever, up to *end*, or for ever."""
+    first, last = time_or_none(start), time_or_none(end)
+    return Period(BEGINNING if first is None else first, FOREVER if last is None else last)
 
 
 def text(field: str, value: object, *, limit: int) -> str:

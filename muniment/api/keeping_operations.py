@@ -8,6 +8,7 @@ from muniment.api.importing import Imported
 from muniment.api.operation import OF, ask, keep, read, write
 from muniment.api.request_fields import LONG_AGO, PointBody, RuleBody, Text, Time
 from muniment.api.retaining import Retirement
+from muniment.api.retention_report import RetentionReport
 from muniment.archive.told import Archived, ArchivePlan, Rows
 from muniment.ledger.attesting import InclusionProof
 from muniment.projections.progress import Progress
@@ -28,6 +29,12 @@ KEEPING: Final = (
         tuple[Receipt, ...],
         needed={"rules": list[RuleBody]},
         taken=OF,
+    ),
+    ask(
+        "report_retention",
+        "/retention/report",
+        RetentionReport,
+        taken={**OF, "rules": list[RuleBody], "start": Time, "end": Time},
     ),
     read("public_key", "/proofs/public-key", bytes),
     read("origin", "/proofs/origin", str),

@@ -64,8 +64,14 @@ def load_error(problems: Sequence[Problem], *, loaded: int) -> LoadError:
     return LoadError([(each.line, each.problem) for each in problems], loaded=loaded)
 
 
-class _BadLineError(Exception):
+class BadLineError(Exception):
     """A line that is no JSON object as documented."""
+
+
+def bare(number: int, raw: bytes) -> bytes:
+    """Return the line of that number without what may stand around its JSON."""
+    mark = _BYTE_ORDER_MARK if number == 1 else b""
+    return raw.removeprefix(mark).strip(b" \t\r\n")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,19 +109,18 @@ class Reader:
                     raw = stream.readline(self._limit)
                 yield number, None
             else:
-                mark = _BYTE_ORDER_MARK if number == 1 else b""
-                yield number, raw.removeprefix(mark).strip(b" \t\r\n")
+                yield number, bare(number, raw)
 
     def _line(self, number: int, raw: bytes) -> Line | Problem:
         try:
-            fields = _parsed(raw)
+            fields = parsed(raw)
             inputs.known_fields(fields, FIELDS)
             by = {**self.by, **_taken(fields, _ORIGIN)}
             key = fields.pop("idempotency_key", None)
             scope = _scope(fields.pop("user_id", None), fields.pop("scope", None))
             self.drafting.remembered(fields)
             inputs.origin({**by, "idempotency_key": key})
-        except (InvalidInput, _BadLineError) as error:
+        except (InvalidInput, BadLineError) as error:
             return Problem(line=number, problem=str(error))
         return Line(
             number=number,
@@ -128,33 +133,39 @@ class Reader:
         )
 
 
-def _parsed(raw: bytes) -> dict[str, Any]:
+def parsed(raw: bytes) -> dict[str, Any]:
+    """
+    Return the object that a line is.
+
+    Raises:
+        BadLineError: If it is none, or names a field twice.
+    """
     try:
         found = json.loads(
             raw.decode(), object_pairs_hook=_once_each, parse_constant=_no_number
         )
     except UnicodeDecodeError as error:
-        raise _BadLineError(f"is not UTF-8 at byte {error.start}") from error
+        raise BadLineError(f"is not UTF-8 at byte {error.start}") from error
     except RecursionError as error:
-        raise _BadLineError("is nested too deeply") from error
+        raise BadLineError("is nested too deeply") from error
     except json.JSONDecodeError as error:
-        raise _BadLineError(f"is not JSON: {error.msg} at column {error.colno}") from error
+        raise BadLineError(f"is not JSON: {error.msg} at column {error.colno}") from error
     except ValueError as error:
-        raise _BadLineError(f"is not JSON: {error}") from error
+        raise BadLineError(f"is not JSON: {error}") from error
     if not isinstance(found, dict):
-        raise _BadLineError("is not a JSON object")
+        raise BadLineError("is not a JSON object")
     return found
 
 
 def _once_each(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise _BadLineError("names a field twice")
+        raise BadLineError("names a field twice")
     return found
 
 
 def _no_number(spelled: str) -> NoReturn:
-    raise _BadLineError(f"holds {spelled}, which is no JSON number")
+    raise BadLineError(f"holds {spelled}, which is no JSON number")
 
 
 def _taken(fields: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from muniment.api import lines
+from muniment.api.answers import Receipt
 from muniment.api.drafting import Drafting
 from muniment.api.fields import By
 from muniment.api.lines import Line, Problem
@@ -88,6 +89,7 @@ def load(
     keep_going: bool = False,
     by: By | None = None,
     on_progress: OnProgress | None = None,
+    remember_many: Callable[..., Receipt] | None = None,
 ) -> Loaded:
     """
     Remember the fact of each line of a file of JSON Lines.
@@ -101,6 +103,7 @@ def load(
             checked before the first is written.
         by: Who loads and why, for lines that do not say; the trigger is ``load``.
         on_progress: Called now and then.
+        remember_many: Writes in somebody's name; as whoever owns *store* if left out.
 
     Returns:
         What was loaded, and what was left out.
@@ -111,6 +114,8 @@ def load(
             say how much that is, and loading the file again goes on from there.
     """
     loading = _Loading(store, file, {"trigger": TRIGGER, **(by or {})}, on_progress)
+    if remember_many is not None:
+        loading.remember_many = remember_many
     if not keep_going:
         problems = [each for each in loading.read("check") if isinstance(each, Problem)]
         if problems:
@@ -139,7 +144,7 @@ class _Loading:
         self.problems: list[Problem] = []
         self.facts = 0
         self.known = 0
-        self._store = store
+        self.remember_many: Callable[..., Receipt] = store.remember_many
         self._file = file
         self._by = by
         self._on_progress = on_progress
@@ -190,9 +195,7 @@ class _Loading:
     def _write(self, batch: Sequence[Line]) -> None:
         first = batch[0]
         by: Any = {**first.by, "idempotency_key": first.key or self._key(batch)}
-        receipt = self._store.remember_many(
-            [each.item for each in batch], scope=first.scope, **by
-        )
+        receipt = self.remember_many([each.item for each in batch], scope=first.scope, **by)
         if receipt.position <= self._began_at:
             self.known += len(batch)
         else:

@@ -297,9 +297,11 @@ class Lookup:
         state = self.ledger.subject_state(subject) if subject else SubjectState()
         if state.hidden:
             return HIDDEN
-        if state.restricts(fact.fact_id):
-            return "it is to be forgotten, a legal hold keeps it"
-        return None
+        if not state.restricts(fact.fact_id):
+            return None
+        if state.frozen and not (state.erasure_deferred or state.holds_on(fact.fact_id)):
+            return "it is to be forgotten once its memory is thawed"
+        return "it is to be forgotten, a legal hold keeps it"
 
     def fact(self, fact_id: str, point: Point) -> tuple[Fact, BeliefRow] | None:
         """Return what is believed of one fact at *point*, expired or not."""

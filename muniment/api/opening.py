@@ -92,14 +92,19 @@ def settings_for(target: Settings | Path | str | None) -> Settings:
             return target
         case None:
             return Settings()
-        case str() if "://" in target:
-            return Settings(database_url=target)
-        case str() | Path() if "\0" in str(target) or str(target) in ("", "memory:"):
-            raise InvalidValueError("target", str(target), "a directory, a URL or Settings")
         case str() | Path():
-            return Settings(database_url=_url_of(Path(target) / LEDGER_FILE))
+            return Settings(database_url=url_of(target))
         case _:
             raise InvalidValueError("target", target, "a directory, a URL or Settings")
+
+
+def url_of(place: Path | str) -> str:
+    """Return the database of the store at *place*, a directory or a URL."""
+    if isinstance(place, str) and "://" in place:
+        return place
+    if "\0" in str(place) or str(place) in ("", "memory:"):
+        raise InvalidValueError("target", str(place), "a directory, a URL or Settings")
+    return _url_of(Path(place) / LEDGER_FILE)
 
 
 def open_ledger(

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
-from muniment.api.accesses import AccessLog, EmergencyAccess
+from muniment.api.accesses import AccessLog, EmergencyPage
 from muniment.api.answers import (
     BlameEntry,
     Fact,
@@ -26,8 +26,8 @@ from muniment.api.certificates import ErasureCertificate, ErasurePlan
 from muniment.api.contexts import Context
 from muniment.api.credentials import ApiKey, IssuedKey
 from muniment.api.custody import Hold
+from muniment.api.diagnoses import Diagnosis
 from muniment.api.entrusting import HandedOver, SharedFact
-from muniment.api.explaining import Diagnosis
 from muniment.api.found import SearchHits
 from muniment.api.keeping_operations import KEEPING
 from muniment.api.operation import (
@@ -41,13 +41,14 @@ from muniment.api.operation import (
     read,
     write,
 )
-from muniment.api.proposals import Proposal
+from muniment.api.proposals import Proposal, ProposalPage
 from muniment.api.receipts import RecallReceipt
 from muniment.api.replaying import Badcase
 from muniment.api.request_fields import (
     CONTEXT,
     NARROWING,
     ONE_OF_THREE,
+    PAGE,
     REVISION,
     STATED,
     SUMMARIES,
@@ -73,7 +74,7 @@ OPERATIONS: Final = (
         "/facts",
         Page,
         needed=OF,
-        taken={"category": Text, "limit": Count, "cursor": Text},
+        taken={"category": Text, **PAGE},
     ),
     read("get", FACT, Fact, taken={"as_of": Time, "valid_at": Time}),
     read("get_fact_history", f"{FACT}/history", FactHistory),
@@ -308,9 +309,9 @@ OPERATIONS: Final = (
         "access_log",
         "/accesses",
         AccessLog,
-        taken={**OF, "limit": Count, "cursor": Text},
+        taken={**OF, **PAGE},
     ),
-    read("list_proposals", "/proposals", tuple[Proposal, ...], needed=OF),
+    read("list_proposals", "/proposals", ProposalPage, needed=OF, taken=PAGE),
     write(
         "propose_share",
         f"{FACT}/share",
@@ -346,7 +347,7 @@ OPERATIONS: Final = (
     ),
     write("approve", "/proposals/{proposal_id}/approve", Proposal),
     write("reject", "/proposals/{proposal_id}/reject", Proposal),
-    read("list_broken_glass", "/emergencies", tuple[EmergencyAccess, ...]),
+    read("list_broken_glass", "/emergencies", EmergencyPage, taken=PAGE),
     write("review_broken_glass", "/emergencies/{glass_id}/review"),
     read("list_api_keys", "/api-keys", tuple[ApiKey, ...]),
     write(

@@ -1,9 +1,10 @@
 """What nobody does alone: proposed by one, agreed to by others, then done once."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from itertools import islice
 
 from muniment.api.redacting import Words, newly_drawn_from, refuse_redacted
 from muniment.api.transacting import request_body
@@ -25,9 +26,10 @@ from muniment.errors import (
 )
 from muniment.instants import moment
 from muniment.ledger import sealing
-from muniment.ledger.ids import new_fact_ids
+from muniment.ledger.ids import new_id_in_order
 from muniment.ledger.ledger import Committed, Ledger
-from muniment.ledger.records import PROPOSAL, Origin, RecordedEvent, StampedEvent
+from muniment.ledger.records import PROPOSAL, Origin, RecordedEvent
+from muniment.ledger.streams import each_stream
 from muniment.ledger.transaction import Request, Transaction
 
 
@@ -87,6 +89,25 @@ class Proposal:
     content: str | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposalPage:
+    """
+    Part of the proposals about a memory or to it, the last made first.
+
+    Attributes:
+        next_cursor: Gives those made before; ``None`` at the beginning.
+    """
+
+    items: tuple[Proposal, ...]
+    next_cursor: str | None
+
+    def __iter__(self) -> Iterator[Proposal]:
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+
 @dataclass(frozen=True, slots=True)
 class Proposals:
     """The proposals of a ledger, each a stream of its own."""
@@ -121,7 +142,7 @@ class Proposals:
         def work(transaction: Transaction) -> None:
             if fact_id is not None:
                 _refuse_unreadable(transaction, fact_id, said)
-            named.append(next(new_fact_ids(transaction.recorded_at)))
+            named.append(new_id_in_order(transaction.recorded_at))
             transaction.open_stream(PROPOSAL + named[-1], made)
 
         asked = {
@@ -195,22 +216,33 @@ class Proposals:
             raise UnknownProposalError(proposal_id)
         return self._shown(subject.scope, self.ledger.mapper.opened(stamped, subject))
 
-    def about(self, scope: Scope) -> tuple[Proposal, ...]:
-        """Return the proposals about a memory or to it, the last made first."""
-        streams: dict[str, list[StampedEvent]] = {}
-        for event in self.ledger.recorder.read_prefix(
-            PROPOSAL, before=None, subject_ref=None, limit=_PROPOSALS_MAX
+    def about(self, scope: Scope, *, before: str | None = None, limit: int) -> ProposalPage:
+        """Return at most *limit* proposals about a memory or to it, before one of them."""
+        found = list(islice(self._each_about(scope, before), limit + 1))
+        items = tuple(found[:limit])
+        more = len(found) > limit
+        return ProposalPage(
+            items=items, next_cursor=items[-1].proposal_id if more else None
+        )
+
+    def _each_about(self, scope: Scope, before: str | None) -> Iterator[Proposal]:
+        vault, ref = self.ledger.vault, None
+        if scope.kind is ScopeKind.USER:
+            # Nothing is shared with one person: what concerns them is about them.
+            known = vault.find(scope)
+            if known is None:
+                return
+            ref = known.ref
+        behind = None if before is None else PROPOSAL + before
+        for _, stamped in each_stream(
+            self.ledger.recorder, PROPOSAL, before=behind, subject_ref=ref
         ):
-            streams.setdefault(str(event.sealed.originator_id), []).append(event)
-        found = []
-        for stamped in streams.values():
-            subject = self.ledger.vault.subject(stamped[0].sealed.subject_ref)
+            subject = vault.subject(stamped[0].sealed.subject_ref)
             if subject is None:
                 continue
             each = self._shown(subject.scope, self.ledger.mapper.opened(stamped, subject))
             if scope in (each.scope, each.to):
-                found.append(each)
-        return tuple(found)
+                yield each
 
     def keys_about(self, fact_id: str, subject_ref: str) -> list[int]:
         """Return the keys of readable proposals that say what a fact is to say."""
@@ -320,7 +352,6 @@ def turns_of(asked: Mapping[str, Json]) -> tuple[str, ...]:
     return tuple(map(str, named)) if isinstance(named, list | tuple) else ()
 
 
-_PROPOSALS_MAX = 10_000
 _AT_ONCE = 1_000
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from importlib import util
 from pathlib import Path
 
+from muniment.api.certificates import RECALL
 from muniment.errors import (
     ConfigurationError,
     EmbedderUnavailableError,
@@ -86,7 +87,7 @@ class RecallStores:
         keeps_up: Whether this process may be the one.
     """
 
-    name = "recall"
+    name = RECALL
 
     def __init__(self, recall: Recall, *, keeps_up: bool) -> None:
         self._recall = recall
@@ -149,7 +150,7 @@ def open_recall(
     )
     documents = Documents(ledger, timeline, kept_max=settings.search_memory)
     ledger.vault.destructions.on_destroyed = documents.clear
-    take_engine, has_engine = _engine(settings, ledger)
+    take_engine = _engine(settings, ledger)
     upkeep = Upkeep(
         Sources(ledger=ledger, timeline=timeline, vectors=vectors),
         Makers(embedder=embedder, lexicon=LEXICON),
@@ -171,7 +172,7 @@ def open_recall(
         vectors=vectors,
         generations=generations,
         upkeep=upkeep,
-        has_engine=has_engine,
+        has_engine=take_engine not in (None, MemoryEngine),
     )
 
 
@@ -306,15 +307,17 @@ def _kept(
     return vectors, SqlGenerations(recorder), turns_of(recorder) if on_server else always
 
 
-def _engine(settings: Settings, ledger: Ledger) -> tuple[Callable[[], Engine], bool]:
-    """Return how to take the engine, and whether it outlives this process."""
+def _engine(settings: Settings, ledger: Ledger) -> Callable[[], Engine] | None:
+    """Return how to take the engine; ``None`` where none would outlive this process."""
     if settings.qdrant_url is not None:
-        return _on_server(settings, settings.qdrant_url, ledger), True
-    in_memory = isinstance(ledger.recorder, MemoryRecorder)
-    file = None if in_memory else sqlite_file(settings.database_url)
+        return _on_server(settings, settings.qdrant_url, ledger)
+    if isinstance(ledger.recorder, MemoryRecorder):
+        # What it is told of ends with it.
+        return MemoryEngine
+    file = sqlite_file(settings.database_url)
     if file is None or util.find_spec("qdrant_edge") is None:
-        return MemoryEngine, False
-    return _in_process(file.parent / ENGINE_DIRECTORY / settings.ledger), True
+        return None
+    return _in_process(file.parent / ENGINE_DIRECTORY / settings.ledger)
 
 
 def _in_process(directory: Path) -> Callable[[], Engine]:

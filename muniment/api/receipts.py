@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from muniment.api.turns import unreadable
 from muniment.domain.receipt import ReceiptLeft
 from muniment.domain.scope import Scope
 from muniment.instants import moment
@@ -54,6 +55,10 @@ class RecallReceipt:
         tokens: How many it had.
         template: What the prompt was made with.
         prompt_digest: SHA-256 of the prompt, in hexadecimal.
+        token: What stands in the place of the query where that cannot be read any more:
+            ``[redacted]``, since it said again what a redacted turn had said, or
+            ``[expired]``, since it was kept as long as a rule says. How the recall went,
+            whom it served and what went into the prompt is gone with it.
     """
 
     scope: Scope | None
@@ -77,9 +82,12 @@ class RecallReceipt:
     tokens: int | None
     template: str | None
     prompt_digest: str | None
+    token: str | None = None
 
 
-def receipt_of(subject: Subject | None, left: RecordedEvent) -> RecallReceipt:
+def receipt_of(
+    subject: Subject | None, left: RecordedEvent, *, expired: bool = False
+) -> RecallReceipt:
     """Return the receipt that *left* is; *subject* is whose, ``None`` for nobody's."""
     event = left.event
     assert isinstance(event, ReceiptLeft), "the stream of receipts holds receipts"
@@ -106,6 +114,7 @@ def receipt_of(subject: Subject | None, left: RecordedEvent) -> RecallReceipt:
         tokens=recall.tokens if recall else None,
         template=recall.template if recall else None,
         prompt_digest=recall.prompt_digest if recall else None,
+        token=None if recall else unreadable(expired=expired),
     )
 
 

@@ -4,12 +4,15 @@ What was said, made unreadable: one turn, or all of a session, and the summaries
 The turns of a session share a key. To make one of them unreadable, that key is destroyed
 and the own keys of all others are kept in its place. So are those of the summaries: one
 that has words of the turn goes, the others stay. What is said or summarised afterwards is
-sealed under another key from the start, since the event that says so comes first.
+sealed under another key from the start, since the event that says so comes first. So are
+the receipts of recalls: one whose question says the words again goes with them.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
+from muniment.api.parting import KeyParter, in_summaries, withdraw_summaries
+from muniment.api.repeating import receipts_of, repeating
 from muniment.api.turns import named_turn
 from muniment.domain import session as sessions
 from muniment.domain.fact import FactState
@@ -17,17 +20,13 @@ from muniment.domain.session import (
     RedactSession,
     RedactTurn,
     SessionRedacted,
-    SummaryMade,
-    SummaryWithdrawn,
+    TurnAdded,
     TurnRedacted,
-    summaries_in_use,
-    summaries_of,
 )
 from muniment.errors import InvalidValueError, UnknownSessionError, WordsRedactedError
-from muniment.ledger.destruction import Destruction, PayloadKey, Step
+from muniment.ledger.destruction import Destruction, Step
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.payload import is_of_first_format
-from muniment.ledger.payload_keys import wrapped_payload_key
 from muniment.ledger.records import (
     SESSION,
     SUMMARIES,
@@ -127,6 +126,7 @@ class WordsRedactor:
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._destructions = ledger.vault.destructions
+        self._parter = KeyParter(ledger)
 
     def is_done(self, transaction: Transaction, words: Words) -> bool:
         """Whether *words* are unreadable already."""
@@ -139,7 +139,8 @@ class WordsRedactor:
             key_id = 0
         else:
             key_id = self._key_of(words.session_id, words.number)
-            self._withdraw_summaries(transaction, words.session_id, words.number)
+            numbers = range(words.number, words.number + 1)
+            withdraw_summaries(transaction, words.session_id, numbers)
         self._destructions.announce(
             Destruction(
                 subject_ref=transaction.subject.ref,
@@ -153,8 +154,9 @@ class WordsRedactor:
         events = sessions.decide(words.command, words.session_id, state)
         transaction.add_to(SESSION + words.session_id, events)
 
-    def says(self, stamped: StampedEvent, words: Words) -> bool:
-        """Whether an event says that *words* are unreadable."""
+    def says(self, stamped: StampedEvent, destruction: Destruction) -> bool:
+        """Whether an event says that the words are unreadable."""
+        words = _words(destruction)
         if stamped.sealed.originator_id != SESSION + words.session_id:
             return False
         (opened,) = self._ledger.mapper.opened([stamped], None)
@@ -162,11 +164,12 @@ class WordsRedactor:
         says = SessionRedacted() if number is None else TurnRedacted(number=number)
         return opened.event == says
 
-    def say_again(self, destruction: Destruction, words: Words) -> int | None:
+    def say_again(self, destruction: Destruction) -> int | None:
         """Say it in a restored ledger; return where, or ``None`` if nothing was said."""
+        words = _words(destruction)
         stream = SESSION + words.session_id
         subject = self._ledger.vault.subject(destruction.subject_ref)
-        if subject is None or not self._gone(destruction, words):
+        if subject is None or not self._gone(destruction):
             return None
 
         def work(transaction: Transaction) -> None:
@@ -177,37 +180,22 @@ class WordsRedactor:
             said_again(work, action="redact", done="redacted", session_id=words.session_id)
         )
         stamped = self._ledger.recorder.read_stream(stream)
-        return next(each.position for each in stamped if self.says(each, words))
+        return next(each.position for each in stamped if self.says(each, destruction))
 
-    def destroy(
-        self, destruction: Destruction, words: Words, *, also: Collection[int] = ()
-    ) -> None:
-        """
-        Destroy the keys; of those that open other words, too, keep what is left.
-
-        Args:
-            destruction: Of *words*.
-            words: What was said.
-            also: Further keys of its subject, of streams that say what was drawn from it.
-        """
-        gone = self._gone(destruction, words)
-        places = {each.position for each in gone}
-        lost = {each.sealed.key_id for each in gone}
-        left = [
-            each
-            for each in self._said(words)
-            if each.position not in places and each.sealed.key_id in lost
-        ]
+    def destroy(self, destruction: Destruction, *, also: Collection[int] = ()) -> None:
+        """Destroy the keys; of those that open other words, too, keep what is left."""
         subject = self._ledger.vault.subject(destruction.subject_ref)
-        kept = self._own_keys(subject, left) if subject is not None else ()
-        places_gone = [_place(each) for each in gone]
-        self._destructions.part_keys(destruction, places_gone, kept, also=also)
+        gone, said = [*self._gone(destruction)], [*self._said(_words(destruction))]
+        if subject is not None:
+            receipts = receipts_of(self._ledger, subject)
+            # Only here: once the key of the words is gone, nobody can tell any more.
+            gone += repeating(self._ledger, subject, receipts, self._texts(subject, gone))
+            said += receipts
+        self._parter.destroy(destruction, gone, said, also=also)
 
-    def remaining(self, destruction: Destruction, words: Words) -> int:
+    def remaining(self, destruction: Destruction) -> int:
         """Return how much of it can be read all the same, looked up once more."""
-        subject = self._ledger.vault.subject(destruction.subject_ref)
-        shown = self._ledger.mapper.shown(self._gone(destruction, words), subject)
-        return sum(each.content is not None for each in shown)
+        return self._parter.remaining(destruction, self._gone(destruction))
 
     def refuse_what_cannot_be_parted(self, words: Words) -> None:
         """
@@ -223,51 +211,23 @@ class WordsRedactor:
             expected = "of a session recorded by a newer version; redact its whole session"
             raise InvalidValueError("turn_id", turn_id, expected)
 
-    def _own_keys(
-        self, subject: Subject, events: Sequence[StampedEvent]
-    ) -> list[PayloadKey]:
-        """Return the own keys, wrapped, of those of *events* that still have another."""
-        found: list[PayloadKey] = []
-        for stream in dict.fromkeys(str(each.sealed.originator_id) for each in events):
-            theirs = [each for each in events if each.sealed.originator_id == stream]
-            own_keys = self._ledger.mapper.own_keys(subject, theirs)
-            assert own_keys is not None, "what has no own keys is not parted"
-            for each in theirs:
-                _, version, key_id = place = _place(each)
-                if version in own_keys:
-                    wrapped = wrapped_payload_key(
-                        subject.key,
-                        own_keys[version],
-                        ledger=self._ledger.name,
-                        subject_ref=subject.ref,
-                        said=place[:2],
-                    )
-                    found.append((stream, version, key_id, wrapped))
-        return found
+    def _texts(self, subject: Subject, gone: Sequence[StampedEvent]) -> list[str]:
+        """Return what was said in those of *gone* that are turns."""
+        said = (each.event for each in self._ledger.mapper.opened(gone, subject))
+        return [
+            each.words.text
+            for each in said
+            if isinstance(each, TurnAdded) and each.words is not None
+        ]
 
     def _say(self, transaction: Transaction, words: Words) -> None:
         """Collect it without announcing anything: its keys are gone already."""
         if words.number is not None:
-            self._withdraw_summaries(transaction, words.session_id, words.number)
+            numbers = range(words.number, words.number + 1)
+            withdraw_summaries(transaction, words.session_id, numbers)
         state = transaction.session(words.session_id)
         events = sessions.decide(words.command, words.session_id, state)
         transaction.add_to(SESSION + words.session_id, events)
-
-    def _withdraw_summaries(
-        self, transaction: Transaction, session_id: str, number: int
-    ) -> None:
-        """Let what was made of a turn be used no longer, so that it is made anew."""
-        stream = SUMMARIES + session_id
-        made = [
-            (version, event)
-            for version, event in enumerate(transaction.stream(stream), 1)
-            if isinstance(event, SummaryMade | SummaryWithdrawn)
-        ]
-        gone = summaries_of(made, number)
-        for version, summary in summaries_in_use(made).items():
-            # What was made of it goes with it.
-            if version in gone and summary.level == 1:
-                transaction.add_to(stream, [SummaryWithdrawn(summary_version=version)])
 
     def _key_of(self, session_id: str, number: int) -> int:
         turns = self._ledger.recorder.read_stream(TURNS + session_id)
@@ -280,41 +240,33 @@ class WordsRedactor:
             streams.append(SESSION + words.session_id)
         return self._ledger.recorder.read_streams(streams)
 
-    def _gone(self, destruction: Destruction, words: Words) -> Sequence[StampedEvent]:
-        """Return the events that hold *words*, or some of them."""
-        said = self._said(words)
-        if words.number is None:
+    def _gone(self, destruction: Destruction) -> Sequence[StampedEvent]:
+        """Return the events that hold the words, or some of them."""
+        words = _words(destruction)
+        said, number = self._said(words), words.number
+        if number is None:
             return said
-        by_name: Mapping[str, list[StampedEvent]] = {
-            TURNS: [e for e in said if str(e.sealed.originator_id).startswith(TURNS)],
-            SUMMARIES: [
-                each
-                for each in said
-                if str(each.sealed.originator_id).startswith(SUMMARIES)
-                # Whatever is made afterwards is made without them.
-                and each.position < destruction.position
-            ],
-        }
-        made = summaries_of(
-            (
-                (each.version, each.event)
-                for each in self._ledger.mapper.opened(by_name[SUMMARIES], None)
-                if isinstance(each.event, SummaryMade | SummaryWithdrawn)
-            ),
-            words.number,
-        )
+        turns = [e for e in said if str(e.sealed.originator_id).startswith(TURNS)]
+        summaries = [
+            each
+            for each in said
+            if str(each.sealed.originator_id).startswith(SUMMARIES)
+            # Whatever is made afterwards is made without them.
+            and each.position < destruction.position
+        ]
         return [
             *(
                 each
-                for each in by_name[TURNS]
+                for each in turns
                 # In a restored ledger another turn may have taken its number.
-                if each.sealed.originator_version == words.number
+                if each.sealed.originator_version == number
                 and each.sealed.key_id == destruction.key_id
             ),
-            *(e for e in by_name[SUMMARIES] if e.sealed.originator_version in made),
+            *in_summaries(self._ledger, summaries, range(number, number + 1)),
         ]
 
 
-def _place(event: StampedEvent) -> tuple[str, int, int]:
-    sealed = event.sealed
-    return str(sealed.originator_id), sealed.originator_version, sealed.key_id
+def _words(destruction: Destruction) -> Words:
+    words = words_of(destruction)
+    assert words is not None, "it is about what was said"
+    return words

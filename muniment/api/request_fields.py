@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from muniment.api.rollbacks import Cause
 from muniment.domain.access import Principal
+from muniment.domain.keeping import Records
 from muniment.domain.policy import RetentionRule
 
 
@@ -68,13 +69,14 @@ class CauseBody(_Body):
 
 
 class RuleBody(_Body):
-    """When facts of a category are retired or thinned."""
+    """When facts of a category are retired or thinned, or records made unreadable."""
 
     category: Text | None = None
     older_than_us: int | None = None
     unused_for_us: int | None = None
     importance_below: Share | None = None
     thin_older_than_us: int | None = None
+    records: Records | None = None
 
     def argument(self) -> RetentionRule:
         """Return it as the store takes it."""
@@ -161,6 +163,7 @@ LONG_AGO: Final[Fields] = {
     "until": Time,
     "older_than_us": Annotated[int, Field(ge=0, le=2**62)],
 }
+PAGE: Final[Fields] = {"limit": Count, "cursor": Text}
 CONTEXT: Final[Fields] = {
     "scope": Whose,
     "scopes": list[Whose],

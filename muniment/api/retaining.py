@@ -1,15 +1,21 @@
 """Retention by rule: planned subject by subject, applied in one transaction each."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+import msgspec
+
 from muniment.api import showing
+from muniment.api.destroying import Destroyer
+from muniment.api.due_records import Due, DueRecords
+from muniment.api.expiring import RecordExpirer
 from muniment.api.lookup import Lookup
 from muniment.api.thinning import Thinner
 from muniment.domain.commands import RetireFact
 from muniment.domain.decision import decide
 from muniment.domain.events import FactAsserted, FactRevised, RetireCause
+from muniment.domain.keeping import Records
 from muniment.domain.policy import (
     THINNED,
     RetainedFact,
@@ -26,73 +32,114 @@ from muniment.ledger.payload import is_of_first_format
 from muniment.ledger.records import FACT, Origin, RecordedEvent
 from muniment.ledger.transaction import Request, Transaction
 from muniment.ledger.vault import Subject
+from muniment.projections.conversation import Conversation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retirement:
     """
-    A fact that rules retire or thin, and why.
+    A fact that rules retire or thin, or records that they make unreadable, and why.
 
     Attributes:
-        cause: Why it is retired, or ``thinned``.
-        until: If it is thinned: what was known from then on is kept in full.
-        versions: Likewise, whose content goes for good; the first and the last of each run.
+        fact_id: The fact; ``None`` where it is about records.
+        cause: Why it is retired, or ``thinned``; ``expired`` of records.
+        until: If it is thinned: what was known from then on is kept in full. Of records:
+            those recorded before then go for good.
+        versions: Of what is thinned, whose content goes for good, and of turns, their
+            numbers: the first and the last of each run.
+        records: Of which kind, see `muniment.domain.keeping.Records`; ``None`` of a fact.
+        session_id: In which the turns were said; of turns alone.
+        count: How many facts or records.
+        holds: The legal holds that it waits for; those that are due have none.
     """
 
-    fact_id: str
+    fact_id: str | None
     scope: Scope
     cause: str
     until: datetime | None = None
     versions: Runs = ()
+    records: Records | None = None
+    session_id: str | None = None
+    count: int = 1
+    holds: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What is due of one subject, and of records what the ledger is told of them."""
+
+    retirement: Retirement
+    records: Due | None = None
 
 
 class Retainer:
-    """Finds what rules retire and thin, and does it."""
+    """Finds what rules retire, thin and make unreadable, and does it."""
 
-    def __init__(self, lookup: Lookup, rules: Sequence[RetentionRule]) -> None:
+    def __init__(
+        self, lookup: Lookup, conversation: Conversation, rules: Sequence[RetentionRule]
+    ) -> None:
+        self._lookup = lookup
         self._thinner = Thinner(lookup)
+        self._expirer = RecordExpirer(lookup.ledger)
+        self._records = DueRecords(lookup.ledger, conversation, rules)
         self._ledger: Ledger = lookup.ledger
         self._last_use = lookup.last_use
         self._rules = rules
 
     def due(self, scope: Scope | None) -> Iterator[Retirement]:
-        """Yield what is to be retired or thinned now, of one subject or of all."""
+        """Yield what is to be done now, of one subject or of all."""
         for subject in self._subjects(scope):
-            yield from self._due(subject, self._ledger.present().now)
+            yield from (each.retirement for each in self._due(subject, held=False))
 
-    def retire(self, scope: Scope, due: Sequence[Retirement], origin: Origin) -> Committed:
+    def held(self, scope: Scope | None) -> Iterator[Retirement]:
+        """Yield what would be due if no hold bound it, each with those that do."""
+        for subject in self._subjects(scope):
+            yield from (each.retirement for each in self._due(subject, held=True))
+
+    def retain(self, scope: Scope | None, origin: Origin) -> Iterator[Committed]:
+        """Do what is due, subject by subject, unless a hold or a write comes first."""
+        # Each is found before the first is written to: of a subject all is done at once.
+        found = {each.ref: each for each in self._subjects(scope)}
+        for subject in found.values():
+            if due := list(self._due(subject, held=False)):
+                yield self.retire(subject, due, origin)
+
+    def retire(self, subject: Subject, due: Sequence[_Found], origin: Origin) -> Committed:
         """Do what is *due* of one subject, unless a hold or a write came first."""
-        thinned = {
-            each.fact_id: to_instant(each.until) for each in due if each.until is not None
-        }
-        retired = [each for each in due if each.until is None]
-
-        def work(transaction: Transaction) -> None:
-            self._thinner.thin(transaction, thinned)
-            for each in retired:
-                if transaction.state.holds_on(each.fact_id):
-                    continue
-                command = RetireFact(cause=RetireCause(each.cause), expected_version=None)
-                fact = transaction.fact(each.fact_id)
-                if fact.redacted:
-                    continue
-                events = decide(
-                    command, each.fact_id, fact, recorded_at=transaction.recorded_at
-                )
-                transaction.add(each.fact_id, events)
-
+        named = [each.retirement for each in due]
+        facts = [each.fact_id for each in named if each.fact_id is not None]
+        records = [msgspec.to_builtins(each.records) for each in due if each.records]
         committed = self._ledger.transact(
             Request(
                 action="retain",
                 origin=replace(origin, trigger=origin.trigger or "retention"),
-                scope=scope,
+                scope=subject.scope,
                 fact_id=None,
-                body={"facts": [each.fact_id for each in due]},
-                work=work,
+                body={"facts": facts, **({"records": records} if records else {})},
+                work=self._work(due),
             )
         )
         self._thinner.resume()
+        Destroyer(self._lookup).resume()
         return committed
+
+    def _work(self, due: Sequence[_Found]) -> Callable[[Transaction], None]:
+        records = [(e.records.expired, e.records.count) for e in due if e.records]
+        thinned: dict[str, Instant] = {}
+        retired: dict[str, RetireCause] = {}
+        for each in (found.retirement for found in due):
+            if each.fact_id is not None and each.until is not None:
+                thinned[each.fact_id] = to_instant(each.until)
+            elif each.fact_id is not None:
+                retired[each.fact_id] = RetireCause(each.cause)
+
+        def work(transaction: Transaction) -> None:
+            self._thinner.thin(transaction, thinned)
+            for fact_id, cause in retired.items():
+                _retire(transaction, fact_id, cause)
+            self._expirer.expire(transaction, records)
+
+        return work
 
     def _subjects(self, scope: Scope | None) -> Iterator[Subject]:
         if scope is None:
@@ -102,23 +149,41 @@ class Retainer:
         if subject is not None:
             yield subject
 
-    def _due(self, subject: Subject, now: Instant) -> Iterator[Retirement]:
+    def _due(self, subject: Subject, *, held: bool) -> Iterator[_Found]:
+        """Yield what is due of one subject: what holds bind, or what they do not."""
+        now = self._ledger.present().now
         state = self._ledger.subject_state(subject)
         if state.frozen or state.erased:
             return
         streams = showing.by_fact(self._ledger.subject_events(subject))
         used = self._used(list(streams))
         for fact_id, events in streams.items():
-            held = bool(state.holds_on(fact_id))
-            if not held:
-                yield from self._thinned(subject, fact_id, events, now)
-            fact = _retained(fact_id, events, now, held=held)
-            if fact is None:
-                continue
-            used_at = max(fact.used_at, used.get(fact_id, fact.used_at))
-            cause = retirement(replace(fact, used_at=used_at), self._rules, now=now)
-            if cause is not None:
-                yield Retirement(fact_id=fact_id, scope=subject.scope, cause=cause.value)
+            holds = state.holds_on(fact_id)
+            if bool(holds) is held:
+                found = self._of_fact(subject, events, now, used.get(fact_id))
+                yield from (_Found(replace(each, holds=holds)) for each in found)
+        if state.keeps_records is held:
+            holds = state.holds_on(None)
+            for due in self._records.of(subject.ref, state, now):
+                yield _Found(_of_records(subject.scope, due, holds), due)
+
+    def _of_fact(
+        self,
+        subject: Subject,
+        events: Sequence[RecordedEvent],
+        now: Instant,
+        used_at: Instant | None,
+    ) -> Iterator[Retirement]:
+        """Yield what is due of one fact, whatever binds it."""
+        fact_id = events[0].fact_id
+        yield from self._thinned(subject, fact_id, events, now)
+        fact = _retained(fact_id, events, now)
+        if fact is None:
+            return
+        last = max(fact.used_at, used_at or fact.used_at)
+        cause = retirement(replace(fact, used_at=last), self._rules, now=now)
+        if cause is not None:
+            yield Retirement(fact_id=fact_id, scope=subject.scope, cause=cause.value)
 
     def _thinned(
         self, subject: Subject, fact_id: str, events: Sequence[RecordedEvent], now: Instant
@@ -157,8 +222,34 @@ class Retainer:
         return found
 
 
+def _retire(transaction: Transaction, fact_id: str, cause: RetireCause) -> None:
+    """Collect that a fact is not used any more, unless a hold or a redaction came first."""
+    fact = transaction.fact(fact_id)
+    if transaction.state.holds_on(fact_id) or fact.redacted:
+        return
+    command = RetireFact(cause=cause, expected_version=None)
+    events = decide(command, fact_id, fact, recorded_at=transaction.recorded_at)
+    transaction.add(fact_id, events)
+
+
+def _of_records(scope: Scope, due: Due, holds: tuple[str, ...]) -> Retirement:
+    expired = due.expired
+    numbers = range(due.first, expired.last_turn + 1) if due.first else ()
+    return Retirement(
+        fact_id=None,
+        scope=scope,
+        cause=RetireCause.EXPIRED.value,
+        until=moment(expired.until),
+        versions=((numbers[0], numbers[-1]),) if numbers else (),
+        records=expired.records,
+        session_id=expired.session_id or None,
+        count=due.count,
+        holds=holds,
+    )
+
+
 def _retained(
-    fact_id: str, events: Sequence[RecordedEvent], now: Instant, *, held: bool
+    fact_id: str, events: Sequence[RecordedEvent], now: Instant
 ) -> RetainedFact | None:
     """Return what rules look at, if anything is believed of the fact."""
     fact = showing.state(events)
@@ -174,5 +265,6 @@ def _retained(
         said_at=events[belief.version - 1].recorded_at,
         used_at=events[-1].recorded_at,
         expires_at=traits.expires_at,
-        held=held,
+        # Who asks has told apart already what holds bind, to say what they keep.
+        held=False,
     )

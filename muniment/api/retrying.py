@@ -1,7 +1,6 @@
 """What rests on something that was read before: done anew where others wrote in between."""
 
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Final, TypeVar
 
 from muniment.errors import Conflict
@@ -19,12 +18,17 @@ def anew(attempt: Callable[[], Answer], *, where: type[Conflict]) -> Answer:
 
     Args:
         attempt: Reads everything again each time.
-        where: What it raises, having written nothing, where that has changed meanwhile.
+        where: What it raises, having written nothing, where that has changed meanwhile;
+            this very kind.
 
     Raises:
         Conflict: The last one, if others were faster each time.
     """
     for _ in range(_ATTEMPTS - 1):
-        with suppress(where):
+        try:
             return attempt()
+        except where as error:
+            if type(error) is not where:
+                # A narrower kind says that something was done, such as a change kept.
+                raise
     return attempt()

@@ -12,7 +12,14 @@ from muniment.errors import InvalidValueError, UnknownFieldError
 
 _DURATION = re.compile(r"([1-9][0-9]{0,6}) ?([smhdw])", re.ASCII)
 _SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
-_FIELDS = ("category", "older_than", "unused_for", "importance_below", "thin_older_than")
+_FIELDS = (
+    "category",
+    "older_than",
+    "unused_for",
+    "importance_below",
+    "thin_older_than",
+    "records",
+)
 
 
 def seconds(text: str, *, field: str) -> int:
@@ -52,6 +59,8 @@ def rule(fields: Mapping[str, Any]) -> RetentionRule:
         unused_for_us=_microseconds(fields, "unused_for"),
         importance_below=share,
         thin_older_than_us=_microseconds(fields, "thin_older_than"),
+        # One that is of no kind is refused by the rule itself.
+        records=fields.get("records"),
     )
 
 

@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Unpack
 
-from muniment.api import inputs
+from muniment.api import cursors, inputs
 from muniment.api.answers import Fact
 from muniment.api.contesting import REVISIONS, ContestableStore
 from muniment.api.fields import By
 from muniment.api.proposals import (
     SHARE,
     Proposal,
+    ProposalPage,
     Proposals,
     ProposalState,
     turns_of,
@@ -27,6 +28,7 @@ from muniment.errors import (
     VersionConflictError,
 )
 from muniment.instants import Time, moment, to_instant, to_text
+from muniment.ledger.ids import may_be_fact_id
 
 
 class SharingStore(ContestableStore):
@@ -52,7 +54,7 @@ class SharingStore(ContestableStore):
         fact = self.get(fact_id)
         whom = inputs.scope_of(None, to)
         if _HEIGHTS[whom.kind] <= _HEIGHTS[fact.scope.kind]:
-            raise InvalidScopeError(whom, f"is not upward from {fact.scope}")
+            raise InvalidScopeError(str(whom), f"is not upward from {fact.scope}")
         asked: dict[str, Any] = {"fact_id": fact_id, "version": fact.version, "to": str(to)}
         if review_at is not None:
             asked["review_at"] = to_text(moment(to_instant(review_at)))
@@ -117,17 +119,30 @@ class SharingStore(ContestableStore):
 
     @verb
     def list_proposals(
-        self, *, user_id: str | None = None, scope: Scope | None = None
-    ) -> tuple[Proposal, ...]:
+        self,
+        *,
+        user_id: str | None = None,
+        scope: Scope | None = None,
+        limit: int = 100,
+        cursor: str | None = None,
+    ) -> ProposalPage:
         """
         Return what is or was proposed about a memory, or to it, the last first.
 
         Args:
             user_id: Whose memory; or *scope*.
             scope: Whose memory; or *user_id*.
+            limit: 1 to 1,000.
+            cursor: `ProposalPage.next_cursor` of the part before.
+
+        Raises:
+            InvalidCursorError: If *cursor* is none.
         """
         whose = inputs.scope_of(user_id, scope)
-        return tuple(map(self._with_content, Proposals(self._ledger).about(whose)))
+        inputs.count("limit", limit, least=1, most=_LISTED_MAX)
+        before = cursors.named(cursor, may_be_fact_id)
+        found = Proposals(self._ledger).about(whose, before=before, limit=limit)
+        return replace(found, items=tuple(map(self._with_content, found)))
 
     def _share(self, proposal: Proposal, by: Mapping[str, Any]) -> Fact:
         """Remember for more what the fact says; once, however often it is tried."""
@@ -212,6 +227,8 @@ class SharingStore(ContestableStore):
         turns = filter(None, map(named_turn, turns_of(proposal.asked)))
         return not any(state.defers_words(*each) for each in turns)
 
+
+_LISTED_MAX = 1_000
 
 _NAMING = ("fact_id", "expected_version")
 """What a contested change asks for that says nothing of what the fact is to say."""

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal, Unpack
 
-from muniment.api.accesses import AccessLog, EmergencyAccess
+from muniment.api.accesses import AccessLog, EmergencyPage
 from muniment.api.answers import (
     BlameEntry,
     Fact,
@@ -24,18 +24,19 @@ from muniment.api.certificates import ErasureCertificate, ErasurePlan
 from muniment.api.contexts import Context, Wishes
 from muniment.api.credentials import ApiKey, IssuedKey
 from muniment.api.custody import Hold, Verification
+from muniment.api.diagnoses import Diagnosis
 from muniment.api.entrusting import HandedOver, Policy, SharedFact
-from muniment.api.explaining import Diagnosis
 from muniment.api.exporting import Export
 from muniment.api.fields import By, Deed, KeyedDeed, NewFact, NewTurn, Revision, Who
 from muniment.api.found import SearchHits
 from muniment.api.giving import Evidence
 from muniment.api.importing import Imported
 from muniment.api.indexing import EmbedderName
-from muniment.api.proposals import Proposal
+from muniment.api.proposals import Proposal, ProposalPage
 from muniment.api.receipts import RecallReceipt
 from muniment.api.replaying import Agent, Badcase
 from muniment.api.retaining import Retirement
+from muniment.api.retention_report import RetentionReport
 from muniment.api.rollbacks import Cause, OnConflict
 from muniment.api.searching import Narrowing
 from muniment.api.summaries import Summary
@@ -405,8 +406,14 @@ class Verbs:
         self, *, reason: str | None = ..., matter: str | None = ..., break_glass: bool = ...
     ) -> tuple[ApiKey, ...]: ...
     def list_broken_glass(
-        self, *, reason: str | None = ..., matter: str | None = ..., break_glass: bool = ...
-    ) -> tuple[EmergencyAccess, ...]: ...
+        self,
+        *,
+        limit: int = ...,
+        cursor: str | None = ...,
+        reason: str | None = ...,
+        matter: str | None = ...,
+        break_glass: bool = ...,
+    ) -> EmergencyPage: ...
     def list_holds(
         self,
         *,
@@ -432,10 +439,12 @@ class Verbs:
         *,
         user_id: str | None = ...,
         scope: Scope | None = ...,
+        limit: int = ...,
+        cursor: str | None = ...,
         reason: str | None = ...,
         matter: str | None = ...,
         break_glass: bool = ...,
-    ) -> tuple[Proposal, ...]: ...
+    ) -> ProposalPage: ...
     def list_sessions(
         self,
         *,
@@ -601,6 +610,18 @@ class Verbs:
         scope: Scope | None = ...,
         **by: Unpack[By],
     ) -> Receipt: ...
+    def report_retention(
+        self,
+        rules: Sequence[RetentionRule] = ...,
+        *,
+        user_id: str | None = ...,
+        scope: Scope | None = ...,
+        start: Time | None = ...,
+        end: Time | None = ...,
+        reason: str | None = ...,
+        matter: str | None = ...,
+        break_glass: bool = ...,
+    ) -> RetentionReport: ...
     def reproduce_badcase(
         self,
         *,

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Final
 
 from muniment.api import inputs
-from muniment.api.turns import REDACTED, Turn
+from muniment.api.turns import Turn, unreadable
 from muniment.domain.session import SummaryMade, SummaryTrigger
 from muniment.instants import moment
 from muniment.ledger.records import RecordedEvent
@@ -132,8 +132,10 @@ def next_level(used: dict[int, Summary], meta_every: int) -> Piece | None:
     return None
 
 
-def summary_of(recorded: RecordedEvent, refused: str | None = None) -> Summary:
-    """Return the summary that *recorded* is."""
+def summary_of(
+    recorded: RecordedEvent, refused: str | None = None, *, expired: bool = False
+) -> Summary:
+    """Return the summary that *recorded* is; *expired* tells why it cannot be read."""
     event = recorded.event
     assert isinstance(event, SummaryMade), "what is in use was made"
     return Summary(
@@ -146,7 +148,7 @@ def summary_of(recorded: RecordedEvent, refused: str | None = None) -> Summary:
         maker=event.maker,
         trigger=event.trigger.value,
         content=event.summary,
-        token=REDACTED if event.summary is None else None,
+        token=unreadable(expired=expired) if event.summary is None else None,
         recorded_at=moment(recorded.recorded_at),
         position=recorded.position,
         tx_id=recorded.tx_id,

@@ -18,15 +18,16 @@ from muniment.api.summaries import (
     runs,
     summary_of,
 )
+from muniment.api.talking import session_state
 from muniment.api.transacting import receipt
 from muniment.api.turns import REDACTED, Turn
 from muniment.api.usable import Usable
 from muniment.api.verbs import verb, write_verb
 from muniment.domain.session import (
+    SessionState,
     SummaryMade,
     SummaryTrigger,
     SummaryWithdrawn,
-    TurnRedacted,
     summaries_in_use,
 )
 from muniment.domain.subject import SubjectState
@@ -37,7 +38,7 @@ from muniment.errors import (
     WordsRedactedError,
 )
 from muniment.instants import Time, to_instant
-from muniment.ledger.records import SESSION, SUMMARIES, Origin, RecordedEvent
+from muniment.ledger.records import SUMMARIES, Origin, RecordedEvent
 from muniment.ledger.transaction import Request, Transaction
 from muniment.ledger.vault import Subject
 from muniment.projections.vectors import chunks
@@ -63,13 +64,13 @@ class _How:
     By whose words, why, and who asked for it.
 
     Attributes:
-        known: What was known to be unreadable before anything was read.
+        known: The session before anything was read: what was unreadable then.
     """
 
     maker: Summarizer | None
     trigger: SummaryTrigger | None
     by: Deed
-    known: frozenset[int]
+    known: SessionState
 
 
 class SummarizingStore(ReplayingStore):
@@ -115,7 +116,7 @@ class SummarizingStore(ReplayingStore):
         """
         inputs.count("every", every, least=2, most=EVERY_MAX)
         inputs.count("meta_every", meta_every, least=2, most=EVERY_MAX)
-        known = self._redacted_turns(session_id)
+        known = session_state(self._ledger, inputs.name("session_id", session_id))
         older = self._not_summarised(
             session_id, inputs.count("keep", keep, least=0, most=EVERY_MAX)
         )
@@ -252,16 +253,10 @@ class SummarizingStore(ReplayingStore):
             if version not in inner and each.first_turn < min(shown, default=2**62)
         ]
         told.sort(key=lambda each: each.first_turn)
-        return [(session_id, each.version, each.content or REDACTED) for each in told]
-
-    def _redacted_turns(self, session_id: str) -> frozenset[int]:
-        """Return the turns that were made unreadable one by one."""
-        stamped = self._ledger.recorder.read_stream(SESSION + session_id)
-        return frozenset(
-            each.event.number
-            for each in self._ledger.mapper.opened(stamped, None)
-            if isinstance(each.event, TurnRedacted)
-        )
+        return [
+            (session_id, each.version, each.content or each.token or REDACTED)
+            for each in told
+        ]
 
     def _used(
         self, session_id: str, position: int | None = None, *, for_use: bool = True
@@ -292,7 +287,11 @@ class SummarizingStore(ReplayingStore):
         used = summaries_in_use(
             told, withheld=lambda number: state.withholds(session_id, number)
         )
-        return {version: summary_of(events[version]) for version in used}
+        last = session_state(self._ledger, session_id).last_expired
+        return {
+            version: summary_of(events[version], expired=made.first_turn <= last)
+            for version, made in used.items()
+        }
 
     def _made(self, session_id: str, piece: Piece, how: _How) -> Summary:
         assert how.trigger is not None, "what is summarised is due"
@@ -329,13 +328,11 @@ class SummarizingStore(ReplayingStore):
         by: Deed,
         *,
         action: str,
-        known: frozenset[int] = frozenset(),
+        known: SessionState | None = None,
     ) -> RecordedEvent:
         def work(transaction: Transaction) -> None:
             state = transaction.session(session_id)
-            if isinstance(event, SummaryMade) and (
-                state.redacted or state.redacted_turns - known
-            ):
+            if isinstance(event, SummaryMade) and _has_lost(state, known or SessionState()):
                 # It may have the words in it.
                 raise WordsRedactedError(session_id)
             transaction.add_at_end(SUMMARIES + session_id, [event])
@@ -352,3 +349,9 @@ class SummarizingStore(ReplayingStore):
             )
         )
         return committed.events[0]
+
+
+def _has_lost(session: SessionState, known: SessionState) -> bool:
+    """Whether turns became unreadable that could be read when it was *known*."""
+    redacted = session.redacted or session.redacted_turns - known.redacted_turns
+    return bool(redacted) or session.last_expired > known.last_expired

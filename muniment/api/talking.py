@@ -1,6 +1,6 @@
 """Keeping and finding what was said: turns checked, appended under the lock, opened."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,24 +8,27 @@ from muniment.api import inputs
 from muniment.api.transacting import request_body
 from muniment.api.turns import Session, Turn, named_turn, session_of, turn_of
 from muniment.domain import session as sessions
+from muniment.domain.events import Event
 from muniment.domain.scope import Scope
 from muniment.domain.session import (
     AddTurns,
     EndSession,
     Opening,
     Role,
+    SessionEvent,
     SessionStarted,
+    SessionState,
     StartSession,
     TurnAdded,
     Words,
 )
 from muniment.domain.subject import SubjectState
 from muniment.domain.time import Instant
-from muniment.errors import InvalidValueError, UnknownTurnError
+from muniment.errors import InvalidInput, InvalidValueError, UnknownTurnError
 from muniment.instants import offset_of, to_instant
 from muniment.ledger.ids import new_fact_ids
 from muniment.ledger.ledger import Committed, Ledger
-from muniment.ledger.records import SESSION, TURNS, Origin
+from muniment.ledger.records import SESSION, TURNS, Origin, RecordedEvent
 from muniment.ledger.transaction import Request, Transaction
 from muniment.projections.conversation import Conversation, SessionRow, TurnQuery
 
@@ -55,7 +58,7 @@ class Talker:
 
         def work(transaction: Transaction) -> None:
             session_id = next(new_fact_ids(transaction.recorded_at))
-            new = sessions.SessionState()
+            new = SessionState()
             events = sessions.decide(StartSession(opening=opening), session_id, new)
             transaction.add_at_end(SESSION + session_id, events)
 
@@ -92,7 +95,8 @@ class Talker:
             )
 
         committed = self._of_session(session_id, origin, work, action, {"turns": turns})
-        return tuple(turn_of(committed.subject, each) for each in committed.events)
+        fresh = SessionState()
+        return tuple(turn_of(committed.subject, each, fresh) for each in committed.events)
 
     def end(self, session_id: str, origin: Origin) -> Committed:
         """End a session."""
@@ -111,13 +115,20 @@ class Talker:
         if row is None or subject is None:
             return None
         stamped = self.ledger.recorder.read_stream(SESSION + session_id)
-        started = self.ledger.mapper.opened(stamped[:1], subject)[0].event
+        events = [each.event for each in self.ledger.mapper.opened(stamped, subject)]
+        started = events[0]
         assert isinstance(started, SessionStarted), "a session begins with its start"
         if started.opening is None and self.ledger.was_erased(subject):
             return None
         state = self.ledger.subject_state(subject)
         withheld = state.withholds(session_id, None)
-        return session_of(subject, row, started.opening, withheld=withheld)
+        return session_of(
+            subject,
+            row,
+            started.opening,
+            withheld=withheld,
+            expired=_state(events).opening_expired,
+        )
 
     def turn(self, turn_id: str) -> Turn | None:
         """Return a turn for use, if it is there; what is withheld or redacted marked."""
@@ -129,7 +140,8 @@ class Talker:
         (said,) = self.ledger.mapper.opened([found.event], subject)
         state = self.ledger.subject_state(subject)
         withheld = state.withholds(said.session_id, said.version)
-        turn = turn_of(subject, said, withheld=withheld)
+        session = self._states([said])[said.session_id]
+        turn = turn_of(subject, said, session, withheld=withheld)
         is_gone = turn.content is None and self.ledger.was_erased(subject)
         return None if is_gone else turn
 
@@ -147,9 +159,15 @@ class Talker:
         found = self.conversation.turns(query)
         said = self.ledger.mapper.opened([each.event for each in found], subject)
         state = binds or SubjectState()
+        known = self._states(said)
         turns = tuple(
-            turn_of(subject, e, withheld=state.withholds(e.session_id, e.version))
-            for e in said
+            turn_of(
+                subject,
+                each,
+                known[each.session_id],
+                withheld=state.withholds(each.session_id, each.version),
+            )
+            for each in said
         )
         if any(each.content is None for each in turns) and self.ledger.was_erased(subject):
             # The keys of an erased subject go before its rows.
@@ -170,6 +188,16 @@ class Talker:
         if found is None or found.row.session_id != session_id:
             raise UnknownTurnError(turn_id)
         return found.row.said_at, found.row.position
+
+    def _states(self, said: Sequence[RecordedEvent]) -> Mapping[str, SessionState]:
+        """Return by id the sessions of turns; looked up where some cannot be read."""
+        known = {each.session_id: SessionState() for each in said}
+        gone = {
+            each.session_id
+            for each in said
+            if isinstance(each.event, TurnAdded) and each.event.words is None
+        }
+        return {**known, **{each: session_state(self.ledger, each) for each in gone}}
 
     def _of_session(
         self,
@@ -192,6 +220,16 @@ class Talker:
         )
 
 
+def session_state(ledger: Ledger, session_id: str) -> SessionState:
+    """Return a session after all its events; one that is not there has not begun."""
+    stamped = ledger.recorder.read_stream(SESSION + session_id)
+    return _state(each.event for each in ledger.mapper.opened(stamped, None))
+
+
+def _state(events: Iterable[Event]) -> SessionState:
+    return sessions.fold(each for each in events if isinstance(each, SessionEvent))
+
+
 def turns_added(turns: Sequence[object], *, limit: int) -> tuple[TurnAdded, ...]:
     """
     Return what is to be kept of *turns*.
@@ -199,7 +237,15 @@ def turns_added(turns: Sequence[object], *, limit: int) -> tuple[TurnAdded, ...]
     Raises:
         InvalidInput: If a field is not as documented, or not one of them.
     """
-    return tuple(_turn_added(each, limit=limit) for each in turns)
+    added = []
+    for number, each in enumerate(turns, 1):
+        try:
+            added.append(_turn_added(each, limit=limit))
+        except InvalidInput as error:
+            if len(turns) > 1:
+                error.add_note(f"it is in turn {number:,} of {len(turns):,}")
+            raise
+    return tuple(added)
 
 
 def _turn_added(turn: object, *, limit: int) -> TurnAdded:

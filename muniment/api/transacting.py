@@ -22,23 +22,21 @@ from muniment.domain.commands import (
 )
 from muniment.domain.decision import decide, repeated, revised
 from muniment.domain.events import (
-    ErasureDeferred,
     FactAsserted,
     FactRedacted,
     FactRevised,
     RetireCause,
-    SubjectErased,
+    Status,
 )
 from muniment.domain.fact import FactState
 from muniment.domain.scope import Scope, ScopeKind
 from muniment.domain.time import Instant
-from muniment.errors import FactNotCurrentError, UnknownFactError
+from muniment.errors import FactNotCurrentError, InvalidValueError, UnknownFactError
 from muniment.instants import moment
-from muniment.ledger.codec import topic_of
 from muniment.ledger.ids import new_fact_ids
 from muniment.ledger.ledger import Committed, Ledger
 from muniment.ledger.records import FACT, SHARE, SUBJECT, Origin, RecordedEvent
-from muniment.ledger.transaction import Request, Transaction
+from muniment.ledger.transaction import Request, Transaction, state_of
 from muniment.projections.beliefs import Timeline
 
 
@@ -102,10 +100,7 @@ class Transactor:
         """
 
         def work(transaction: Transaction) -> None:
-            ends = transaction.topics(SUBJECT + source.source_ref)
-            ends |= transaction.topics(FACT + source.source_fact_id)
-            if not ends.isdisjoint(_GONE):
-                raise UnknownFactError(source.source_fact_id)
+            _refuse_what_goes(transaction, source)
             copy_id = next(new_fact_ids(transaction.recorded_at))
             _asserted(transaction, command, copy_id)
             transaction.open_stream(SHARE + copy_id, source)
@@ -123,10 +118,23 @@ class Transactor:
         return self.fact(committed, committed.events[0], command)
 
     def change(
-        self, fact_id: str, command: FactCommand, origin: Origin, *, action: str
+        self,
+        fact_id: str,
+        command: FactCommand,
+        origin: Origin,
+        *,
+        action: str,
+        upon: int | None = None,
     ) -> Committed:
         """
         Carry out *command* on one fact.
+
+        Args:
+            fact_id: The fact.
+            command: What was asked for; a repeated key is compared with it.
+            origin: Who asks, and why.
+            action: The verb.
+            upon: The version a revision was decided on, where that was looked up.
 
         Raises:
             WordsRedactedError: If it is drawn from turns that are redacted, or wait to be.
@@ -140,6 +148,8 @@ class Transactor:
                 drawn = newly_drawn_from(fact, command.source_turns, says=says)
                 refuse_redacted(transaction, drawn)
             asked = _still_entrusted(transaction, fact_id, fact, command)
+            if upon is not None and isinstance(asked, ReviseFact):
+                asked = replace(asked, expected_version=upon)
             transaction.add(fact_id, decide(asked, fact_id, fact, recorded_at=recorded_at))
 
         return self.ledger.transact(
@@ -164,7 +174,10 @@ class Transactor:
             recorded_at = transaction.recorded_at
             events = decide(command, fact_id, fact, recorded_at=recorded_at)
             if events:
+                if survivor in transaction.state.deferred:
+                    raise FactNotCurrentError(survivor, "it is to be forgotten")
                 _check_it_speaks(survivor, stays, recorded_at)
+                _check_it_is_relied_on(survivor, stays, fact, recorded_at)
             transaction.add(fact_id, events)
 
         return self.ledger.transact(
@@ -250,6 +263,19 @@ def _check_it_speaks(survivor: str, fact: FactState, now: Instant) -> None:
         raise FactNotCurrentError(survivor, "it has expired")
 
 
+def _check_it_is_relied_on(
+    survivor: str, stays: FactState, goes: FactState, now: Instant
+) -> None:
+    """Refuse to merge what is relied on into what is not: no answer would have either."""
+    statuses = {goes.said(each.version).traits.status for each in goes.beliefs}
+    belief = stays.at(now)
+    assert belief is not None, "it speaks"
+    status = stays.said(belief.version).traits.status
+    if Status.ACTIVE in statuses and status is not Status.ACTIVE:
+        expected = f"active, as the fact that goes, not {status.value}: correct it first"
+        raise InvalidValueError("into", survivor, expected)
+
+
 def _corroborated(
     transaction: Transaction, command: RememberFact, fact_ids: Sequence[str]
 ) -> bool:
@@ -279,6 +305,26 @@ def _asserted(transaction: Transaction, command: RememberFact, fact_id: str) -> 
     return fact_id
 
 
+def _refuse_what_goes(transaction: Transaction, source: FactShared) -> None:
+    """
+    Refuse to copy what is unreadable, or waits to be, or is a copy of such.
+
+    Whoever makes that unreadable may have looked for its copies before this one.
+    """
+    above: FactShared | None = source
+    while above is not None:
+        fact_id = above.source_fact_id
+        state = state_of(transaction.headers(SUBJECT + above.source_ref))
+        if state.erased or state.erasure_deferred or fact_id in state.deferred:
+            raise UnknownFactError(source.source_fact_id)
+        if any(
+            isinstance(e.event, FactRedacted) for e in transaction.headers(FACT + fact_id)
+        ):
+            raise UnknownFactError(source.source_fact_id)
+        copied = (each.event for each in transaction.headers(SHARE + fact_id))
+        above = next((each for each in copied if isinstance(each, FactShared)), None)
+
+
 def _still_entrusted(
     transaction: Transaction, fact_id: str, fact: FactState, command: FactCommand
 ) -> FactCommand:
@@ -303,9 +349,6 @@ _ENTRUSTED = ("owner", "review_at")
 """What the metadata of a shared fact say of whom it is entrusted to."""
 
 _NEW = showing.state(())
-_GONE = frozenset(
-    (topic_of(ErasureDeferred), topic_of(FactRedacted), topic_of(SubjectErased))
-)
 
 
 def request_body(origin: Origin, **asked: object) -> Mapping[str, object]:

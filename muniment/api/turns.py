@@ -6,7 +6,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Final
 
 from muniment.domain.scope import Scope
-from muniment.domain.session import Opening, TurnAdded
+from muniment.domain.session import Opening, SessionState, TurnAdded
 from muniment.domain.text import Json
 from muniment.instants import moment, to_datetime, to_text
 from muniment.ledger.records import RecordedEvent
@@ -15,6 +15,7 @@ from muniment.projections.conversation import SessionRow
 
 
 REDACTED: Final = "[redacted]"
+EXPIRED: Final = "[expired]"
 WITHHELD: Final = "[withheld]"
 """What stands in the place of words that nobody can read, or may use for now."""
 
@@ -64,9 +65,9 @@ class Turn:
         utc_offset: How far the speaker's clock was ahead of UTC, where it was told.
         zone: Name of the speaker's time zone, where it was told.
         recorded_at: When the ledger learned it.
-        token: What stands in the place of words that cannot be read: ``[redacted]``, or
-            ``[withheld]`` where they are to be and a legal hold keeps them. ``None`` where
-            they can.
+        token: What stands in the place of words that cannot be read: ``[redacted]``;
+            ``[expired]`` where they were kept as long as a rule says; ``[withheld]`` where
+            they are to be redacted and a legal hold keeps them. ``None`` where they can.
     """
 
     turn_id: str
@@ -101,7 +102,9 @@ class Turn:
         )
 
 
-def turn_of(subject: Subject, said: RecordedEvent, *, withheld: bool = False) -> Turn:
+def turn_of(
+    subject: Subject, said: RecordedEvent, session: SessionState, *, withheld: bool = False
+) -> Turn:
     """Return the turn that *said* is; without its words where it is *withheld*."""
     event = said.event
     assert isinstance(event, TurnAdded), "the stream of turns holds turns"
@@ -125,12 +128,26 @@ def turn_of(subject: Subject, said: RecordedEvent, *, withheld: bool = False) ->
         tx_id=said.tx_id,
         entities=words.entities if words else (),
         metadata=dict(words.metadata) if words else {},
-        token=None if words else WITHHELD if withheld and event.words else REDACTED,
+        token=None
+        if words
+        else WITHHELD
+        if withheld and event.words
+        else unreadable(expired=session.expired(said.version)),
     )
 
 
+def unreadable(*, expired: bool) -> str:
+    """Return the token for words that nobody can read any more."""
+    return EXPIRED if expired else REDACTED
+
+
 def session_of(
-    subject: Subject, row: SessionRow, opening: Opening | None, *, withheld: bool = False
+    subject: Subject,
+    row: SessionRow,
+    opening: Opening | None,
+    *,
+    withheld: bool = False,
+    expired: bool = False,
 ) -> Session:
     """Return the session of *row*, as it was opened; without that if it is *withheld*."""
     shown = None if withheld else opening
@@ -142,7 +159,11 @@ def session_of(
         agent=shown.agent if shown else None,
         metadata=shown.metadata if shown else {},
         position=row.position,
-        token=None if shown else WITHHELD if withheld and opening else REDACTED,
+        token=None
+        if shown
+        else WITHHELD
+        if withheld and opening
+        else unreadable(expired=expired),
     )
 
 

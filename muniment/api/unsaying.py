@@ -86,6 +86,8 @@ class UnsayingStore(ConversingStore):
         subject = self._ledger.vault.subject(row.subject_ref) if row else None
         if subject is None:
             raise UnknownSessionError(words.session_id)
+        # What was asked in these words goes with them, if it is recorded.
+        self._settle()
         return Forgetter(self._lookup).redact_words(
             subject, words, origin, with_facts=facts == "redact"
         )

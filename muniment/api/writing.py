@@ -140,7 +140,8 @@ class WritingStore(IndexedStore):
 
         Raises:
             UnknownFactError: If it was never recorded.
-            FactNotCurrentError: If nothing is left of it to change.
+            FactNotCurrentError: If nothing is left of it to change, or it has expired and
+                *expires_at* is neither given nor cleared.
             VersionConflictError: If it changed after *expected_version*.
             WordsRedactedError: If turns it is drawn from are redacted, or wait to be.
             SubjectFrozenError: If writes to the subject are refused for now.
@@ -275,6 +276,7 @@ class WritingStore(IndexedStore):
         Raises:
             UnknownFactError: If one of them was never recorded, or is another subject's.
             FactNotCurrentError: If the one that is to stay is not believed now, or expired.
+            InvalidValueError: If the one that goes is active and the other is not.
         """
         if inputs.name("into", into) == inputs.name("fact_id", fact_id):
             raise InvalidValueError("into", into, "another fact")
@@ -329,13 +331,19 @@ class WritingStore(IndexedStore):
         return Transactor(self._lookup.ledger, self._lookup.timeline)
 
     def _revise(
-        self, fact_id: str, cause: RevisionCause, fields: Mapping[str, Any], *, action: str
+        self,
+        fact_id: str,
+        cause: RevisionCause,
+        fields: Mapping[str, Any],
+        *,
+        action: str,
+        upon: int | None = None,
     ) -> Fact:
         inputs.name("fact_id", fact_id)
         said, by = inputs.without_origin(fields, keep=("source_turns",))
         command = self._drafting.revised(cause, said)
         transactor = self._transactor
-        committed = transactor.change(fact_id, command, by, action=action)
+        committed = transactor.change(fact_id, command, by, action=action, upon=upon)
         return transactor.fact(committed, committed.events[0], command)
 
     def _change(

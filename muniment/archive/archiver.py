@@ -33,8 +33,8 @@ from muniment.projections.beliefs import Timeline
 Progress = Callable[[int, int], None]
 """Told how many events of how many are done."""
 
-EVENTS_OF_SEGMENT = 500_000
-"""A segment ends with the transaction that reaches so many, or with its month."""
+EVENTS_OF_SEGMENT, BYTES_OF_SEGMENT = 500_000, 2**28
+"""A segment ends with what reaches so many events or bytes, or with its month."""
 
 _PAGE = 5_000
 _EVENTS, _TRANSACTIONS, _MANIFESTS = "events", "transactions", "manifests"
@@ -50,6 +50,7 @@ class Archiver:
         shelf: Where to.
         timeline: What was believed when.
         segment_events: See `EVENTS_OF_SEGMENT`.
+        segment_bytes: See `BYTES_OF_SEGMENT`; a column holds no more than 2 GiB.
     """
 
     def __init__(
@@ -59,12 +60,14 @@ class Archiver:
         timeline: Timeline,
         *,
         segment_events: int = EVENTS_OF_SEGMENT,
+        segment_bytes: int = BYTES_OF_SEGMENT,
     ) -> None:
         self._ledger = ledger
         self._timeline = timeline
         self._recorder = ledger.recorder
         self._shelf = shelf
         self._segment_events = segment_events
+        self._segment_bytes = segment_bytes
         self._hasher = LeafHasher(ledger.name)
 
     def plan(self, until: Instant) -> ArchivePlan:
@@ -201,6 +204,7 @@ class Archiver:
         for rows, events in self._pages(after, last):
             if stretch is not None and (
                 stretch.event_count >= self._segment_events
+                or stretch.byte_count >= self._segment_bytes
                 or _month(stretch.first) != _month(rows[0])
             ):
                 yield stretch

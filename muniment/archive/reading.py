@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from msgspec import structs
 
-from muniment.archive import segment
+from muniment.archive import schema, segment
 from muniment.archive.segment import Manifest
 from muniment.archive.shelf import Shelf, failing, read
 from muniment.archive.snapshots import FOLDER
@@ -141,10 +141,14 @@ class ArchiveReader:
         return {}
 
     def _year_starts(self) -> Sequence[Segment]:
-        """Return the segments that have snapshots, oldest first."""
+        """Return the segments that have snapshots, oldest first; none if nobody knows."""
         if self._starts is None:
             ledger = self._segments[0].manifest.split("/")[1]
-            names = self._shelf.names(f"{FOLDER}/{ledger}")
+            try:
+                names = self._shelf.names(f"{FOLDER}/{ledger}")
+            except ArchiveUnavailableError:
+                # Who may read an archive may not always list it.
+                return ()
             spans = {each.rpartition("/")[2].rpartition("-")[0] for each in names}
             # Only what the manifest of such a segment names is read.
             self._starts = [
@@ -208,10 +212,10 @@ class ArchiveReader:
             return known
         try:
             with failing(self._shelf.place):
-                file = pq.ParquetFile(self._shelf.opened(name))
+                file = segment.opened(name, self._shelf.opened(name), schema.EVENTS)
         except pa.ArrowException as error:
             raise DamagedArchiveError(name, str(error)) from error
-        self._files[name] = opened = _Opened(name, file, _subjects(file))
+        self._files[name] = opened = _Opened(name, file, _subjects(name, file))
         if len(self._files) > _FILES_MAX:
             self._files.popitem(last=False)
         return opened
@@ -225,9 +229,11 @@ def _payloads(table: pa.Table) -> dict[int, bytes]:
     return dict(zip(table["position"].to_pylist(), segment.states(table), strict=True))
 
 
-def _subjects(file: pq.ParquetFile) -> tuple[tuple[str, str], ...]:
+def _subjects(name: str, file: pq.ParquetFile) -> tuple[tuple[str, str], ...]:
     """Return the first and the last subject of each group of rows."""
     at = file.schema_arrow.get_field_index("subject_ref")
     groups = (file.metadata.row_group(n) for n in range(file.metadata.num_row_groups))
-    statistics = (each.column(at).statistics for each in groups)
+    statistics = [each.column(at).statistics for each in groups]
+    if not all(each is not None and each.has_min_max for each in statistics):
+        raise DamagedArchiveError(name, "it does not say whose rows are where")
     return tuple((each.min, each.max) for each in statistics)

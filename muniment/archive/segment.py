@@ -12,8 +12,9 @@ transactions. No name, no id and no subject is in a path.
 
 import hashlib
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import pyarrow as pa
@@ -26,12 +27,13 @@ from muniment.ledger.records import SealedEvent, StampedEvent, TransactionRow
 
 
 _NUMBERS, _BYTES = "DELTA_BINARY_PACKED", "DELTA_LENGTH_BYTE_ARRAY"
+_ROWS_OF_GROUP = 8_192
 _SEALED = ("sealed", "header", "idempotency_tag", "request_tag")
 """Of these nobody asks which is the least."""
 
 _WRITTEN: Mapping[str, Mapping[str, Any]] = {
     "events": {
-        "row_group_size": 8_192,
+        "row_group_size": _ROWS_OF_GROUP,
         "write_page_index": True,
         "use_dictionary": [
             *("subject_ref", "topic", "category", "attribute", "status", "cause")
@@ -55,6 +57,15 @@ _WRITTEN: Mapping[str, Mapping[str, Any]] = {
     },
 }
 _LEVEL = 3
+
+
+POOL: Final = pa.system_memory_pool()
+"""
+For what is as large as a segment.
+
+The pool that Arrow prefers gives large blocks back at once: each is paid for anew, and
+again whenever it grows.
+"""
 
 
 class File(msgspec.Struct, frozen=True, kw_only=True):
@@ -159,19 +170,33 @@ def encoded(table: pa.Table) -> bytes:
     Raises:
         DamagedArchiveError: If it does not read back as it was.
     """
-    sink = pa.BufferOutputStream()
+    sink = pa.BufferOutputStream(POOL)
     how = _WRITTEN["events" if table.schema.equals(schema.EVENTS) else "transactions"]
     pq.write_table(
         table,
         sink,
         compression_level=dict.fromkeys(how["compression"], _LEVEL),
         write_statistics=[each for each in table.schema.names if each not in _SEALED],
+        # Who reads a few rows does not read the whole file, whose SHA-256 is known.
+        write_page_checksum=True,
         **how,
     )
     content: bytes = sink.getvalue().to_pybytes()
-    if not decoded("a new file", content, table.schema).equals(table):
+    if not _reads_back(content, table):
         raise DamagedArchiveError("a new file", "it does not read back as it was written")
     return content
+
+
+def _reads_back(content: bytes, table: pa.Table) -> bool:
+    """Whether a file of Parquet holds *table*, compared a group of rows at a time."""
+    at = 0
+    with _opened("a new file", content, table.schema) as file:
+        for batch in file.iter_batches(_ROWS_OF_GROUP, use_threads=False):
+            written = table.slice(at, len(batch))
+            if not pa.Table.from_batches([batch]).equals(written, check_metadata=True):
+                return False
+            at += len(batch)
+    return at == len(table)
 
 
 def decoded(name: str, content: bytes, expected: pa.Schema) -> pa.Table:
@@ -181,13 +206,30 @@ def decoded(name: str, content: bytes, expected: pa.Schema) -> pa.Table:
     Raises:
         DamagedArchiveError: If it does not have the pinned schema.
     """
+    with _opened(name, content, expected) as file:
+        return file.read(use_threads=False)
+
+
+def opened(name: str, source: Any, expected: pa.Schema) -> pq.ParquetFile:  # noqa: ANN401 - a file
+    """
+    Return a file of Parquet, of which each page is checked when it is read.
+
+    Raises:
+        DamagedArchiveError: If it does not have the pinned schema.
+        pyarrow.ArrowException: If it is no Parquet.
+    """
+    file = pq.ParquetFile(source, page_checksum_verification=True)
+    if not file.schema_arrow.equals(expected, check_metadata=True):
+        raise DamagedArchiveError(name, "its columns are not those of the archive")
+    return file
+
+
+@contextmanager
+def _opened(name: str, content: bytes, expected: pa.Schema) -> Iterator[pq.ParquetFile]:
     try:
-        table = pq.ParquetFile(pa.BufferReader(content)).read(use_threads=False)
+        yield opened(name, pa.BufferReader(content), expected)
     except (pa.ArrowException, OSError) as error:
         raise DamagedArchiveError(name, f"it is no Parquet ({error})") from error
-    if not table.schema.equals(expected, check_metadata=True):
-        raise DamagedArchiveError(name, "its columns are not those of the archive")
-    return table
 
 
 def events_of(table: pa.Table) -> list[StampedEvent]:

@@ -22,22 +22,22 @@ from muniment.projections.beliefs import Timeline
 
 FOLDER = "snapshots"
 
-_EVENTS_OF_PART = 500_000
+_EVENTS_OF_PART, _BYTES_OF_PART = 500_000, 2**28
 """A part ends with the subject that reaches so many: a subject is in one part alone."""
 
 
 def taken(timeline: Timeline, recorder: LedgerRecorder, at: Instant) -> Iterator[pa.Table]:
     """Yield what was believed at the recorded time *at*, part by part; maybe nothing."""
     batches: list[pa.RecordBatch] = []
-    count, after = 0, ""
+    count, byte_count, after = 0, 0, ""
     while events := timeline.resting(at, after=after):
         after = events[-1].sealed.subject_ref
         whole = recorder.whole(events)
         batches.append(event_batch([stored_row(each, b"") for each in whole]))
-        count += len(events)
-        if count >= _EVENTS_OF_PART:
+        count, byte_count = count + len(events), byte_count + batches[-1].nbytes
+        if count >= _EVENTS_OF_PART or byte_count >= _BYTES_OF_PART:
             yield sorted_events(batches)
-            batches, count = [], 0
+            batches, count, byte_count = [], 0, 0
     if batches:
         yield sorted_events(batches)
 

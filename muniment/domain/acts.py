@@ -165,6 +165,7 @@ VERBS: Final[Mapping[str, Verb]] = {
     "import_export": Verb(Act.OPERATE, Named.DOCUMENT),
     "plan_retention": Verb(Act.OPERATE, Named.SCOPE_OR_ALL),
     "retain": _write(Act.OPERATE, Named.SCOPE_OR_ALL),
+    "report_retention": Verb(Act.OPERATE, Named.SCOPE_OR_ALL),
     "issue_api_key": _write(Act.OPERATE, Named.NOTHING),
     "roll_api_key": _write(Act.OPERATE, Named.NOTHING),
     "revoke_api_key": _write(Act.OPERATE, Named.NOTHING),

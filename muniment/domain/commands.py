@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from muniment.domain.events import (
     Content,
     Evidence,
+    RecordsExpired,
     RetireCause,
     RevisionCause,
     Status,
@@ -172,7 +173,7 @@ class ReleaseHold:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeferRedaction:
-    """Redact a fact once no hold binds it."""
+    """Redact a fact once no hold binds it, and, if it is a copy, no freeze."""
 
     fact_id: str
 
@@ -192,6 +193,13 @@ class EraseSubject:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ExpireRecords:
+    """Make records of a kind unreadable, unless they are so already."""
+
+    expired: RecordsExpired
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DiscloseSubject:
     """Say that a copy of what is remembered of the subject is made for somebody."""
 
@@ -208,5 +216,6 @@ SubjectCommand = (
     | DeferRedaction
     | DeferWordsRedaction
     | DiscloseSubject
+    | ExpireRecords
     | EraseSubject
 )

@@ -66,7 +66,7 @@ def decide(
         UnknownFactError: If there is nothing to change.
         FactRedactedError: If its content was made unreadable.
         VersionConflictError: If it changed after the version the caller decided on.
-        FactNotCurrentError: If there is no belief left to revise.
+        FactNotCurrentError: If there is no belief left to revise, or it has expired.
         VersionBeyondHeadError: If a rollback names a version it never had.
         InvalidPeriodError: If the times of the command make no period.
         ThinnedError: If it would go on from what was thinned, or bring it back.
@@ -186,8 +186,9 @@ def _revise(
     command: ReviseFact, fact_id: str, fact: FactState, recorded_at: Instant
 ) -> tuple[FactEvent, ...]:
     base = revised(command, fact_id, fact, recorded_at=recorded_at)
-    valid = _revised_period(command, base, recorded_at)
     said = fact.said(base.version)
+    _refuse_expired(command, fact_id, said.traits, recorded_at)
+    valid = _revised_period(command, base, recorded_at)
     if said.content is None:
         raise ThinnedError(f"fact {fact_id}", version=base.version)
     traits = _traits_after(said.traits, command.changes)
@@ -195,6 +196,18 @@ def _revise(
     if base.valid.covers(valid) and _says_the_same(said, traits, content):
         return (_corroborated(traits.confidence, traits.importance, content.evidence),)
     return (FactRevised(valid=valid, traits=traits, content=content, cause=command.cause),)
+
+
+def _refuse_expired(
+    command: ReviseFact, fact_id: str, before: Traits, recorded_at: Instant
+) -> None:
+    """Refuse to say what changed of what is over: nobody would ever be shown it."""
+    changes = command.changes
+    is_renewed = changes.expires_at is not None or "expires_at" in changes.cleared
+    if command.cause is not RevisionCause.CHANGED or is_renewed:
+        return
+    if before.expires_at is not None and before.expires_at <= recorded_at:
+        raise FactNotCurrentError(fact_id, "it has expired, give expires_at or clear it")
 
 
 def _revised_period(command: ReviseFact, base: Belief, recorded_at: Instant) -> Period:

@@ -19,6 +19,7 @@ from muniment.domain.access_events import (
     FactShared,
     ProposalEvent,
 )
+from muniment.domain.keeping import Records
 from muniment.domain.receipt import AccountEvent
 from muniment.domain.session import TalkEvent
 from muniment.domain.text import Json
@@ -265,7 +266,11 @@ class HoldReleased:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RedactionDeferred:
-    """A fact is to be redacted once no hold binds it; until then it is not used."""
+    """
+    A fact is to be redacted once no hold binds it; until then it is not used.
+
+    A copy of what was made unreadable waits for the thaw of its memory, too.
+    """
 
     fact_id: str
 
@@ -322,6 +327,24 @@ class SubjectThinned:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RecordsExpired:
+    """
+    Records of the subject were kept as long as a rule says, and became unreadable.
+
+    Attributes:
+        records: Of which kind; turns have an event in the stream of their session.
+        until: All of that kind that were recorded before then.
+        older_than_us: The time to live that the rule gives them.
+        count: How many became unreadable by it, that were not before.
+    """
+
+    records: Records
+    until: Instant
+    older_than_us: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SubjectErased:
     """The keys of the subject were destroyed. Not reversible."""
 
@@ -341,6 +364,7 @@ SubjectEvent = (
     | ErasureDeferred
     | SubjectDisclosed
     | SubjectThinned
+    | RecordsExpired
     | SubjectErased
     | RequestAnswered
 )

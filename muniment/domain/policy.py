@@ -2,7 +2,8 @@
 Retention: which facts are no longer to be used, as decisions over explicit inputs. Pure.
 
 An expiry is not an erasure: a fact retired by policy is still there at every as-of
-before, and may be restored. What is thinned of its old history is gone for good.
+before, and may be restored. What is thinned of its old history is gone for good, and so
+are records of other kinds once their time is over.
 """
 
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from muniment.domain.events import RetireCause
+from muniment.domain.keeping import DAY_US, LEAST_DAYS, Records, cut
 from muniment.domain.thinning import year_start
 from muniment.domain.time import Instant
 from muniment.errors import InvalidValueError
@@ -18,8 +20,7 @@ from muniment.errors import InvalidValueError
 THINNED: Final = "thinned"
 """The cause by which a plan names what is thinned; the others are of a `RetireCause`."""
 
-_DAY_US: Final = 86_400_000_000
-YEAR_US: Final = 365 * _DAY_US
+YEAR_US: Final = 365 * DAY_US
 """What is younger than this is never thinned."""
 
 
@@ -28,6 +29,9 @@ class RetentionRule:
     """
     When facts of a category are retired or thinned; at least one limit is given.
 
+    Or, where it names *records*, when those become unreadable: then *older_than_us* is
+    the one limit there is.
+
     Attributes:
         category: Of which facts, or ``None`` for all.
         older_than_us: Retire what was recorded longer ago than this.
@@ -35,9 +39,11 @@ class RetentionRule:
         importance_below: Retire what is less important than this; 0 to 1.
         thin_older_than_us: Of what was recorded longer ago than this, a year or more,
             keep no more than how it stood when each year (UTC) began.
+        records: See `muniment.domain.keeping.Records`; ``None`` for facts.
 
     Raises:
-        InvalidValueError: If no limit is given, or one is out of bounds.
+        InvalidValueError: If no limit is given, or one is out of bounds, or shorter than
+            a law wants such records kept.
     """
 
     category: str | None = None
@@ -45,6 +51,7 @@ class RetentionRule:
     unused_for_us: int | None = None
     importance_below: float | None = None
     thin_older_than_us: int | None = None
+    records: Records | None = None
 
     def __post_init__(self) -> None:
         limits = (
@@ -66,8 +73,39 @@ class RetentionRule:
             raise InvalidValueError("importance_below", share, "above 0, at most 1")
         age = self.thin_older_than_us
         if age is not None and age < YEAR_US:
-            days = f"{age / _DAY_US:,.6g} days"
-            raise InvalidValueError("thin_older_than", days, "365 days or more")
+            raise InvalidValueError("thin_older_than", _days(age), "365 days or more")
+        if self.records is not None:
+            self._check_records()
+
+    def _check_records(self) -> None:
+        if self.records not in tuple(Records):
+            expected = f"one of {', '.join(Records)}"
+            raise InvalidValueError("records", self.records, expected)
+        records = Records(self.records)
+        object.__setattr__(self, "records", records)
+        others = (self.category, self.unused_for_us, self.importance_below)
+        age = self.older_than_us
+        if age is None or any(e is not None for e in (*others, self.thin_older_than_us)):
+            expected = "older_than and nothing else, where it is about records"
+            raise InvalidValueError("a retention rule", records.value, expected)
+        least = LEAST_DAYS.get(records, 0)
+        if age < least * DAY_US:
+            expected = f"{least:,} days or more for {records}, which the law wants kept"
+            raise InvalidValueError("older_than", _days(age), expected)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expiry:
+    """
+    That records of a kind are due.
+
+    Attributes:
+        until: Those recorded before then.
+        older_than_us: The time to live that the rule gives them.
+    """
+
+    until: Instant
+    older_than_us: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +147,9 @@ def retirement(
     if fact.core:
         return None
     causes = (
-        _cause(fact, rule, now) for rule in rules if rule.category in (None, fact.category)
+        _cause(fact, rule, now)
+        for rule in rules
+        if rule.records is None and rule.category in (None, fact.category)
     )
     return next((cause for cause in causes if cause is not None), None)
 
@@ -137,6 +177,28 @@ def thinned_until(
         if rule.category in (None, category) and rule.thin_older_than_us is not None
     ]
     return year_start(Instant(now - min(ages))) if ages else None
+
+
+def expiry(
+    records: Records, rules: Sequence[RetentionRule], *, now: Instant
+) -> Expiry | None:
+    """
+    Return until when records of a kind are to become unreadable now, if they are.
+
+    Of several rules that apply, the one that keeps least counts.
+    """
+    ages = [
+        rule.older_than_us
+        for rule in rules
+        if rule.records is records and rule.older_than_us is not None
+    ]
+    if not ages:
+        return None
+    return Expiry(until=cut(min(ages), now=now), older_than_us=min(ages))
+
+
+def _days(age_us: int) -> str:
+    return f"{age_us / DAY_US:,.6g} days"
 
 
 def _cause(fact: RetainedFact, rule: RetentionRule, now: Instant) -> RetireCause | None:

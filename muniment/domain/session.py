@@ -111,6 +111,29 @@ class SessionRedacted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TurnsExpired:
+    """
+    What was said long ago was kept as long as a rule says, and became unreadable.
+
+    With it every summary in which words of it may be.
+
+    Attributes:
+        last_turn: Number of the last turn that did; every one before it did, too.
+        whole: Whether nothing else had been said in the session by then: what was said
+            of it itself became unreadable, too.
+        until: Turns recorded before then.
+        older_than_us: The time to live that the rule gives them.
+        count: How many turns became unreadable by it, that were not before.
+    """
+
+    last_turn: int
+    whole: bool
+    until: Instant
+    older_than_us: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TurnAdded:
     """
     Somebody said something.
@@ -155,7 +178,7 @@ class SummaryWithdrawn:
     summary_version: int
 
 
-SessionEvent = SessionStarted | SessionEnded | TurnRedacted | SessionRedacted
+SessionEvent = SessionStarted | SessionEnded | TurnRedacted | SessionRedacted | TurnsExpired
 TalkEvent = SessionEvent | TurnAdded | SummaryMade | SummaryWithdrawn
 
 
@@ -190,7 +213,16 @@ class RedactSession:
     """Make all that was said in it unreadable; doing so again changes nothing."""
 
 
-SessionCommand = StartSession | EndSession | AddTurns | RedactTurn | RedactSession
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpireTurns:
+    """Make what was said long ago unreadable, unless it is so already."""
+
+    expired: TurnsExpired
+
+
+SessionCommand = (
+    StartSession | EndSession | AddTurns | RedactTurn | RedactSession | ExpireTurns
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,16 +233,26 @@ class SessionState:
     Attributes:
         redacted_turns: Numbers of the turns that were made unreadable one by one.
         redacted: Whether all that was said in it was.
+        last_expired: Number of the last turn that became unreadable by rule; 0 for none.
+        opening_expired: Whether what was said of the session itself did.
     """
 
     started: bool = False
     ended: bool = False
     redacted_turns: frozenset[int] = frozenset()
     redacted: bool = False
+    last_expired: int = 0
+    opening_expired: bool = False
 
     def unreadable(self, number: int) -> bool:
         """Whether a turn was made unreadable."""
-        return self.redacted or number in self.redacted_turns
+        asked = self.redacted or number in self.redacted_turns
+        return asked or number <= self.last_expired
+
+    def expired(self, number: int) -> bool:
+        """Whether a turn became unreadable by rule, and nobody asked for it."""
+        asked = self.redacted or number in self.redacted_turns
+        return number <= self.last_expired and not asked
 
 
 def decide(
@@ -242,6 +284,10 @@ def decide(
             return () if gone else (TurnRedacted(number=number),)
         case RedactSession():
             return () if session.redacted else (SessionRedacted(),)
+        case ExpireTurns(expired=expired):
+            more = expired.last_turn > session.last_expired
+            more |= expired.whole and not session.opening_expired
+            return (expired,) if more and not session.redacted else ()
         case _:
             assert_never(command)
 
@@ -257,6 +303,12 @@ def evolve(session: SessionState, event: SessionEvent) -> SessionState:
             return replace(session, redacted_turns=session.redacted_turns | {number})
         case SessionRedacted():
             return replace(session, redacted=True)
+        case TurnsExpired(last_turn=last_turn, whole=whole):
+            return replace(
+                session,
+                last_expired=max(session.last_expired, last_turn),
+                opening_expired=session.opening_expired or whole,
+            )
         case _:
             assert_never(event)
 
@@ -309,14 +361,14 @@ def summaries_in_use(
 
 
 def summaries_of(
-    events: Iterable[tuple[int, SummaryMade | SummaryWithdrawn]], number: int
+    events: Iterable[tuple[int, SummaryMade | SummaryWithdrawn]], numbers: range
 ) -> frozenset[int]:
-    """Return the versions of all summaries in which words of a turn may be, used or not."""
+    """Return the versions of all summaries in which words of turns may be, used or not."""
     found: set[int] = set()
     for version, event in events:
         if isinstance(event, SummaryMade) and (
             found.intersection(event.sources)
-            or (event.level == 1 and number in _turns(event))
+            or (event.level == 1 and any(each in numbers for each in _turns(event)))
         ):
             found.add(version)
     return frozenset(found)

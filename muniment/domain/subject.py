@@ -10,6 +10,7 @@ from muniment.domain.commands import (
     DeferWordsRedaction,
     DiscloseSubject,
     EraseSubject,
+    ExpireRecords,
     FreezeSubject,
     PlaceHold,
     ReleaseHold,
@@ -20,6 +21,7 @@ from muniment.domain.events import (
     ErasureDeferred,
     HoldPlaced,
     HoldReleased,
+    RecordsExpired,
     RedactionDeferred,
     RequestAnswered,
     SubjectDisclosed,
@@ -30,7 +32,8 @@ from muniment.domain.events import (
     SubjectThinned,
     WordsRedactionDeferred,
 )
-from muniment.domain.time import Period
+from muniment.domain.keeping import Records
+from muniment.domain.time import Instant, Period
 from muniment.errors import HoldTakenError, UnknownHoldError
 
 
@@ -49,6 +52,7 @@ class SubjectState:
         erasure_deferred: Whether the subject is to be erased.
         erased: Whether its keys were destroyed.
         thinned: Since when and until when its old history was thinned.
+        expired: Until when records of a kind were made unreadable, as they were by rule.
     """
 
     frozen: bool = False
@@ -60,6 +64,21 @@ class SubjectState:
     erasure_deferred: bool = False
     erased: bool = False
     thinned: Period | None = None
+    expired: tuple[tuple[Records, Instant], ...] = ()
+
+    @property
+    def keeps_records(self) -> bool:
+        """
+        Whether a hold binds the records of the subject.
+
+        Any does, also one of a single fact: what was asked, said or looked at may be
+        about it, in words that nobody reads to decide that.
+        """
+        return bool(self.holds)
+
+    def expired_until(self, records: Records) -> Instant:
+        """Return before when records of a kind are unreadable; always 0 or later."""
+        return max((at for kind, at in self.expired if kind is records), default=Instant(0))
 
     def holds_on(self, fact_id: str | None) -> tuple[str, ...]:
         """Return the ids of the holds on a fact, or, for none, on the subject at all."""
@@ -110,11 +129,8 @@ def decide(command: SubjectCommand, subject: SubjectState) -> tuple[SubjectEvent
     if subject.erased:
         return ()
     match command:
-        case FreezeSubject():
-            is_so = subject.frozen and command.hides in (False, subject.hidden)
-            return () if is_so else (SubjectFrozen(hides=command.hides),)
-        case ThawSubject():
-            return (SubjectThawed(),) if subject.frozen else ()
+        case FreezeSubject() | ThawSubject():
+            return _freeze(command, subject)
         case PlaceHold():
             return _place(command, subject)
         case ReleaseHold():
@@ -128,6 +144,9 @@ def decide(command: SubjectCommand, subject: SubjectState) -> tuple[SubjectEvent
                 matter=command.matter,
             )
             return (made,)
+        case ExpireRecords(expired=expired):
+            more = expired.until > subject.expired_until(expired.records)
+            return (expired,) if more else ()
         case EraseSubject() if subject.holds:
             return () if subject.erasure_deferred else (ErasureDeferred(),)
         case EraseSubject():
@@ -165,8 +184,8 @@ def evolve(subject: SubjectState, event: SubjectEvent) -> SubjectState:
             return _set_aside(subject, event)
         case ErasureDeferred():
             return replace(subject, erasure_deferred=True)
-        case SubjectThinned():
-            return replace(subject, thinned=_joined(subject.thinned, event))
+        case SubjectThinned() | RecordsExpired():
+            return _lessened(subject, event)
         case SubjectErased():
             return SubjectState(erased=True)
         case SubjectDisclosed() | RequestAnswered():
@@ -178,6 +197,19 @@ def evolve(subject: SubjectState, event: SubjectEvent) -> SubjectState:
 def fold(events: Iterable[SubjectEvent]) -> SubjectState:
     """Return the subject that *events*, oldest first, add up to."""
     return reduce(evolve, events, SubjectState())
+
+
+def _freeze(
+    command: FreezeSubject | ThawSubject, subject: SubjectState
+) -> tuple[SubjectEvent, ...]:
+    match command:
+        case FreezeSubject(hides=hides):
+            is_so = subject.frozen and hides in (False, subject.hidden)
+            return () if is_so else (SubjectFrozen(hides=hides),)
+        case ThawSubject():
+            return (SubjectThawed(),) if subject.frozen else ()
+        case _:
+            assert_never(command)
 
 
 def _defer(
@@ -204,6 +236,20 @@ def _set_aside(
     if isinstance(event, RedactionDeferred):
         return replace(subject, deferred=(*subject.deferred, event.fact_id))
     return replace(subject, deferred_words=(*subject.deferred_words, event))
+
+
+def _lessened(
+    subject: SubjectState, event: SubjectThinned | RecordsExpired
+) -> SubjectState:
+    match event:
+        case SubjectThinned():
+            return replace(subject, thinned=_joined(subject.thinned, event))
+        case RecordsExpired(records=records, until=until):
+            others = tuple(each for each in subject.expired if each[0] is not records)
+            later = max(until, subject.expired_until(records))
+            return replace(subject, expired=(*others, (records, later)))
+        case _:
+            assert_never(event)
 
 
 def _joined(before: Period | None, event: SubjectThinned) -> Period | None:

@@ -26,6 +26,7 @@ from muniment.domain.events import (
     RetireCause,
     Traits,
 )
+from muniment.domain.keeping import Records
 from muniment.domain.receipt import Recall, Setting
 from muniment.domain.session import Opening, Role, SummaryTrigger, Words
 from muniment.domain.time import Period
@@ -54,6 +55,7 @@ _KINDS: dict[type[Event], str] = {
     events.ErasureDeferred: "subject.erasure_deferred",
     events.SubjectDisclosed: "subject.disclosed",
     events.SubjectThinned: "subject.thinned",
+    events.RecordsExpired: "subject.records_expired",
     events.SubjectErased: "subject.erased",
     access_events.AccessRecorded: "access.recorded",
     access_events.GlassBroken: "access.glass_broken",
@@ -69,6 +71,7 @@ _KINDS: dict[type[Event], str] = {
     session.SessionStarted: "session.started",
     session.SessionEnded: "session.ended",
     session.SessionRedacted: "session.redacted",
+    session.TurnsExpired: "session.turns_expired",
     session.TurnAdded: "turn.added",
     session.TurnRedacted: "turn.redacted",
     session.SummaryMade: "summary.made",
@@ -289,6 +292,8 @@ def _revived(field: str, stored: Fields, sealed: Fields | None) -> object:
             return RetireCause(stored[field])
         case "verbs":
             return tuple(stored[field]) if field in stored else None
+        case "records":
+            return Records(stored[field])
         case "role":
             return Role(stored[field])
         case "trigger":

@@ -46,9 +46,9 @@ class Destruction:
     Attributes:
         subject_ref: Whose.
         stream: What: the stream of a fact, or of a session, for all that was said in it;
-            that of its turns, a dot and a number, for one turn; empty for the subject
-            itself.
-        key_id: Of the key that opens it; 0 for a session or a subject, which have many.
+            that of its turns, a dot and a number, for one turn; ``expired`` and which
+            records, see `muniment.api.expiring.Expired`; empty for the subject itself.
+        key_id: Of the key that opens it; 0 for what may have many.
         position: Of the event that says so.
         step: How far it has come.
         counts: What was removed, store by store, as JSON.
@@ -84,12 +84,13 @@ class Destructions:
         self.turn = threading.Lock()
         self.on_destroyed: Callable[[], None] = lambda: None
 
-    def announce(self, destruction: Destruction) -> None:
+    def announce(self, *destructions: Destruction) -> None:
         """Say what will be destroyed; durable once this returns."""
-        row = {"ledger": self._ledger, **_values(destruction)}
         with self._writing() as connection:
-            connection.execute(sa.delete(_table).where(self._is(destruction)))
-            connection.execute(sa.insert(_table), row)
+            for each in destructions:
+                connection.execute(sa.delete(_table).where(self._is(each)))
+                row = {"ledger": self._ledger, **_values(each)}
+                connection.execute(sa.insert(_table), row)
 
     def withdraw(self, destruction: Destruction) -> None:
         """Take back what was announced and never said in the ledger."""
@@ -174,6 +175,19 @@ class Destructions:
         """Record that a step is done."""
         with self._writing() as connection:
             self._move(connection, destruction, step, **values)
+
+    def finish(self, done: Sequence[tuple[Destruction, str]]) -> None:
+        """
+        Record that some are done, and forget those done before that they cover.
+
+        Args:
+            done: Each, with how the streams begin of those that, if they stand before it,
+                destroyed nothing which it did not.
+        """
+        with self._writing() as connection:
+            for destruction, family in done:
+                self._move(connection, destruction, Step.DONE)
+                self._drop_covered(connection, destruction, family)
 
     def all(self) -> Sequence[Destruction]:
         """Return every destruction there is, finished or not."""
@@ -266,6 +280,21 @@ class Destructions:
         connection.execute(
             sa.update(_table).where(self._is(destruction)).values(counts=json.dumps(counts))
         )
+
+    def _drop_covered(
+        self, connection: sa.Connection, destruction: Destruction, family: str
+    ) -> None:
+        # Where it stands now: in a restored ledger it was said again elsewhere.
+        where = sa.select(_table.c.position).where(self._is(destruction))
+        position = connection.execute(where).scalar_one_or_none()
+        covered = (
+            (_table.c.ledger == self._ledger)
+            & (_table.c.subject_ref == destruction.subject_ref)
+            & _table.c.stream.startswith(family, autoescape=True)
+            & (_table.c.position < position)
+            & (_table.c.step == Step.DONE.value)
+        )
+        connection.execute(sa.delete(_table).where(covered))
 
     def _counts(
         self,

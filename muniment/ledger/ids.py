@@ -14,6 +14,9 @@ _LENGTH: Final = 26
 _SHIFTS: Final = range(5 * (_LENGTH - 2), -1, -10)
 _RANDOM_BYTES: Final = 10
 _STEP_BYTES: Final = 8
+_WITHIN_BITS: Final = 10
+"""Hold the microsecond within a millisecond."""
+
 _FACT_ID: Final = re.compile(f"[{_ALPHABET}]{{{_LENGTH}}}")
 
 
@@ -25,16 +28,30 @@ def new_fact_ids(recorded_at: Instant) -> Iterator[str]:
         https://github.com/ulid/spec, in lower case; the names of one transaction rise by
         random steps, so that one does not give away another.
     """
-    milliseconds = max(0, recorded_at // 1_000) & (2**48 - 1)
-    number = milliseconds << (8 * _RANDOM_BYTES) | _random(_RANDOM_BYTES) >> 1
+    number = _dated(recorded_at) | _random(_RANDOM_BYTES) >> 1
     while True:
         yield _spelled(number)
         number += 1 + _random(_STEP_BYTES)
 
 
+def new_id_in_order(recorded_at: Instant) -> str:
+    """
+    Return a name as of a fact that sorts by *recorded_at* to the microsecond.
+
+    For what a transaction makes one of, and what is listed by name.
+    """
+    within = max(0, recorded_at) % 1_000 << (8 * _RANDOM_BYTES - _WITHIN_BITS)
+    return _spelled(_dated(recorded_at) | within | _random(_RANDOM_BYTES) >> _WITHIN_BITS)
+
+
 def may_be_fact_id(text: str) -> bool:
     """Whether *text* is spelled as `new_fact_ids` spells; there need be no such fact."""
     return _FACT_ID.fullmatch(text) is not None
+
+
+def _dated(recorded_at: Instant) -> int:
+    milliseconds = max(0, recorded_at // 1_000) & (2**48 - 1)
+    return milliseconds << (8 * _RANDOM_BYTES)
 
 
 def _random(count: int) -> int:

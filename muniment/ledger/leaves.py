@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 from muniment.domain.time import Instant
-from muniment.ledger.proof import Envelope, leaf_hash, packed_envelope, transaction_digest
+from muniment.ledger.proof import Envelope, packed_leaf, transaction_digest
 from muniment.ledger.records import EventRow, StampedEvent, TransactionRow, event_row
 
 
@@ -78,16 +78,21 @@ class LeafHasher:
     def leaf_of(self, row: EventRow, transaction: bytes) -> bytes:
         """Return the leaf of the event that *row* holds, as `leaf` does."""
         position, tx_id, recorded_at, stream, version, topic, ref, key_id, state = row
-        numbers = position, tx_id, recorded_at, version, key_id
-        hashes = (
+        recurring = self._recurring
+        packed = packed_leaf(
+            position,
+            tx_id,
+            recorded_at,
+            version,
+            key_id,
             self._ledger,
             _sha256(stream.encode()).digest(),
-            self._recurring[topic],
-            self._recurring[ref],
+            recurring[topic],
+            recurring[ref],
             transaction,
             _sha256(state).digest(),
         )
-        return leaf_hash(packed_envelope(numbers, hashes))
+        return _sha256(packed).digest()
 
     def first_altered(
         self, rows: Sequence[StoredRow], digests: Mapping[int, bytes]

@@ -24,6 +24,7 @@ import hashlib
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -32,7 +33,9 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 HASH_BYTES = 32
 EMPTY_ROOT = hashlib.sha256(b"").digest()
 
-_ENVELOPE = struct.Struct(">16s QQqQQ 32s32s32s32s32s32s")
+_LAYOUT = "16s QQqQQ 32s32s32s32s32s32s"
+_LENGTH = struct.Struct(">Q")
+_ENVELOPE, _LEAF = struct.Struct(f">{_LAYOUT}"), struct.Struct(f">1s{_LAYOUT}")
 _ENVELOPE_NAME = b"muniment-event-1"
 _PROOF_NAME = "c2sp.org/tlog-proof@v1"
 _ED25519 = b"\x01"
@@ -112,9 +115,13 @@ def packed_envelope(numbers: tuple[int, ...], hashes: tuple[bytes, ...]) -> byte
     return _ENVELOPE.pack(_ENVELOPE_NAME, *numbers, *hashes)
 
 
+packed_leaf = partial(_LEAF.pack, b"\x00", _ENVELOPE_NAME)
+"""Returns what `leaf_hash` hashes of the envelope of the same numbers and then hashes."""
+
+
 def transaction_digest(fields: Sequence[bytes]) -> bytes:
     """Return the digest of a transaction's fields, each with its length before it."""
-    return _sha256(b"".join(len(each).to_bytes(8, "big") + each for each in fields))
+    return _sha256(b"".join([_LENGTH.pack(len(each)) + each for each in fields]))
 
 
 def leaf_hash(entry: bytes) -> bytes:

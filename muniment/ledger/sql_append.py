@@ -216,4 +216,15 @@ class SqlAppend:
 
 def transaction_row(row: Row) -> TransactionRow:
     """Return the transaction that a row of a statement on transactions holds."""
-    return TransactionRow(**dict(zip(TransactionRow.__struct_fields__, row, strict=True)))
+    tx_id, recorded_at, first, last, action, subject_ref, key, request, header = row
+    return TransactionRow(
+        tx_id=tx_id,
+        recorded_at=recorded_at,
+        first_position=first,
+        last_position=last,
+        action=action,
+        subject_ref=subject_ref,
+        idempotency_tag=key,
+        request_tag=request,
+        header=header,
+    )

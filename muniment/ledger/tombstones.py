@@ -48,6 +48,7 @@ def said_again(
     done: str,
     fact_id: str | None = None,
     session_id: str | None = None,
+    subject_ref: str | None = None,
 ) -> Request:
     """
     Return the request that says what was said before, of a subject that has its keys.
@@ -56,8 +57,9 @@ def said_again(
         work: Collects the events.
         action: By which it was done.
         done: What was done, in the past, such as ``redacted``.
-        fact_id: The fact it is about; or *session_id*.
+        fact_id: The fact it is about; or one of those that follow.
         session_id: The session.
+        subject_ref: The subject.
     """
     return Request(
         action=action,
@@ -68,6 +70,7 @@ def said_again(
         work=work,
         passes_freeze=True,
         session_id=session_id,
+        subject_ref=subject_ref,
     )
 
 

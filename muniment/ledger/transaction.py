@@ -13,13 +13,15 @@ from muniment.domain.events import (
     FactAsserted,
     FactEvent,
     FactRevised,
+    RecordsExpired,
     SubjectErased,
     SubjectEvent,
     Traits,
 )
 from muniment.domain.fact import FactState, fold
+from muniment.domain.keeping import Records
 from muniment.domain.scope import Scope
-from muniment.domain.session import SessionEvent, SessionState, TurnRedacted
+from muniment.domain.session import SessionEvent, SessionState, TurnRedacted, TurnsExpired
 from muniment.domain.subject import SubjectState
 from muniment.domain.time import Instant
 from muniment.errors import (
@@ -33,6 +35,7 @@ from muniment.ledger.recorder import Append
 from muniment.ledger.records import (
     CONFIGURATION,
     FACT,
+    RECEIPTS,
     SESSION,
     SUBJECT,
     SUMMARIES,
@@ -250,14 +253,19 @@ class Transaction:
 
     def _is_parted(self, last: StampedEvent) -> bool:
         """Whether the key *last* was sealed with is being destroyed for something else."""
-        kind, _, session_id = str(last.sealed.originator_id).partition("-")
-        if f"{kind}-" not in (TURNS, SUMMARIES):
+        kind, _, name = str(last.sealed.originator_id).partition("-")
+        if f"{kind}-" in (TURNS, SUMMARIES):
+            history = self._stream(SESSION + name).history
+        elif f"{kind}-" == RECEIPTS:
+            # Which of them go with words that are redacted, if any, is known only to who
+            # destroys those.
+            if self._vault.is_parting(self.subject.ref):
+                return True
+            history = self._stream(SUBJECT + self.subject.ref).history
+        else:
             return False
-        history = self._stream(SESSION + session_id).history
-        return any(
-            isinstance(each.event, TurnRedacted) and each.position > last.position
-            for each in history
-        )
+        since = (each.event for each in history if each.position > last.position)
+        return any(map(_parts, since))
 
     def configuration(self, position: int) -> int:
         """Return the version of the configuration at a position; 0 where there is none."""
@@ -276,9 +284,9 @@ class Transaction:
         found = self._stream(stream)
         return (*(each.event for each in found.history), *found.added)
 
-    def topics(self, stream: str) -> frozenset[str]:
-        """Return what kinds of events a stream has, whosever it is; nothing is opened."""
-        return frozenset(each.sealed.topic for each in self._append.read_stream(stream))
+    def headers(self, stream: str) -> tuple[RecordedEvent, ...]:
+        """Return the events of a stream, whosever it is, without what is sealed."""
+        return self._mapper.opened(self._append.read_stream(stream), None)
 
     def drafts(self) -> list[DraftEvent]:
         """Return what was collected, in that order, each stream with its key."""
@@ -355,6 +363,17 @@ class Transaction:
             return 0, self._mapper.nobody.key
         key = self._vault.keys(self.subject, [key_id]).get(key_id)
         return None if key is None else (key_id, key)
+
+
+def _parts(event: Event) -> bool:
+    """Whether *event* says that what is sealed with one key becomes unreadable in part."""
+    match event:
+        case TurnRedacted() | TurnsExpired():
+            return True
+        case RecordsExpired(records=records):
+            return records is Records.RECEIPT
+        case _:
+            return False
 
 
 def state_of(history: Sequence[RecordedEvent]) -> SubjectState:

@@ -30,7 +30,7 @@ from muniment.ledger import vault_statements as statements
 from muniment.ledger import vault_tables as tables
 from muniment.ledger.bulk import insert_rows
 from muniment.ledger.database import StandingConnection, dispose, writing
-from muniment.ledger.destruction import Destructions
+from muniment.ledger.destruction import Destructions, Step
 from muniment.ledger.keys import KeyRing
 from muniment.ledger.payload_keys import opened_payload_keys
 from muniment.ledger.stream_keys import opened_stream_keys, wrapped_stream_keys
@@ -258,6 +258,14 @@ class Vault:
                 ledger=self._ledger,
                 subject_ref=subject.ref,
             )
+
+    def is_parting(self, subject_ref: str) -> bool:
+        """Whether keys of a subject are about to be destroyed: announced, and not done."""
+        whose = {"ledger": self._ledger, "subject_ref": subject_ref}
+        with self._standing.held() as connection:
+            step = Step.ANNOUNCED.value
+            row = statements.ANNOUNCED.first(connection, **whose, step=step)
+        return row is not None
 
     def epoch(self) -> int:
         """Return a number that rises when a key is destroyed, by whatever process."""

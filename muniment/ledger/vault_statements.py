@@ -47,6 +47,16 @@ _STREAM_KEYS = sa.select(_k.key_id, _k.subject_ref, _k.wrapped).where(
 )
 KEY = Prepared(_STREAM_KEYS.where(_k.key_id == sa.bindparam("key_id")))
 KEYS = among(_STREAM_KEYS, _k.key_id)
+_d = tables.destruction.c
+ANNOUNCED = Prepared(
+    sa.select(_d.position)
+    .where(
+        _d.ledger == sa.bindparam("ledger"),
+        _d.subject_ref == sa.bindparam("subject_ref"),
+        _d.step == sa.bindparam("step"),
+    )
+    .limit(1)
+)
 
 
 def known_tags(

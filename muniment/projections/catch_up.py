@@ -12,6 +12,7 @@ from typing import Final, TypedDict
 
 from eventsourcing.persistence import IntegrityError, Tracking
 
+from muniment.errors import ConfigurationError
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.records import FACT
 from muniment.projections.batches import Batch, Prefix, Statement, read_batch, statement
@@ -22,6 +23,7 @@ from muniment.projections.ports import (
     CurrentFacts,
     Embedder,
     Generation,
+    Generations,
     Lexicon,
     Point,
     Said,
@@ -74,6 +76,10 @@ class CatchUp:
     One thread at a time. Several processes may do it at once to one server: the points of
     whoever knew more of the ledger stay.
 
+    Args:
+        is_lasting: Whether the points outlive this process. Where they do not, vectors
+            alone are made, and counted apart: nobody may think that points are held.
+
     Attributes:
         generation: Which one.
         facts: Its points.
@@ -88,6 +94,7 @@ class CatchUp:
         *,
         generation: Generation,
         facts: CurrentFacts,
+        is_lasting: bool = True,
     ) -> None:
         embedder = makers.embedder
         assert generation.model == (embedder.name if embedder else ""), "of one model"
@@ -97,7 +104,8 @@ class CatchUp:
         self._ledger = sources.ledger
         self._lexicon = makers.lexicon
         self._embedding = None if embedder is None else Embedding(sources.vectors, embedder)
-        self._name = checkpoint_name(generation)
+        self._is_lasting = is_lasting
+        self._name = checkpoint_name(generation, of_points=is_lasting)
         self.told: Callable[[int], None] = _nobody
 
     def reached(self) -> int:
@@ -185,6 +193,8 @@ class CatchUp:
         vectors: Mapping[Said, Vector],
     ) -> None:
         """Hold what is believed of the *touched* facts at the end of *prefix*."""
+        if not self._is_lasting:
+            return
         rows = self._sources.timeline.of_facts(list(touched))
         # What has no digest is not to be read any more, whether its key is gone yet or not.
         standing = [
@@ -276,9 +286,9 @@ class CatchUp:
                 self.apply_again(batch.touched)
 
 
-def checkpoint_name(generation: Generation) -> str:
-    """Return the name under which a generation keeps how far it is."""
-    return f"current/{generation.number}"
+def checkpoint_name(generation: Generation, *, of_points: bool = True) -> str:
+    """Return under which name it is kept how far a generation, or its vectors alone, is."""
+    return f"{'current' if of_points else 'vectors'}/{generation.number}"
 
 
 def identity(makers: Makers) -> Identity:
@@ -289,6 +299,36 @@ def identity(makers: Makers) -> Identity:
         "dimensions": embedder.dimensions if embedder else 0,
         "lexicon": makers.lexicon.name,
     }
+
+
+def in_use(generations: Generations, makers: Makers) -> Generation:
+    """Return the generation in use; begin the first, unless another process did."""
+    active = generations.active()
+    if active is None:
+        generations.begin(**identity(makers))
+        active = generations.active()
+    assert active is not None, "the first one is in use at once"
+    return active
+
+
+def refuse_others(makers: Makers, active: Generation) -> None:
+    """
+    Refuse to go on with a generation that others made.
+
+    Raises:
+        ConfigurationError: If *makers* make other vectors than it has.
+    """
+    made_by = {
+        "model": active.model,
+        "dimensions": active.dimensions,
+        "lexicon": active.lexicon,
+    }
+    wanted = identity(makers)
+    if made_by != wanted:
+        raise ConfigurationError(
+            f"the current facts were made with {made_by}, the settings say {wanted}",
+            "build them anew with muniment reindex, or set the old ones again",
+        )
 
 
 def _nobody(_position: int) -> None:

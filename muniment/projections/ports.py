@@ -76,6 +76,14 @@ class Embedder(Protocol):
             EmbedderUnavailableError: If it cannot.
         """
 
+    def queries(self, texts: Sequence[str]) -> Sequence[Vector]:
+        """
+        Return the vectors to look for each of *texts* with, in their order.
+
+        Raises:
+            EmbedderUnavailableError: If it cannot for any of them.
+        """
+
 
 class Lexicon(Protocol):
     """

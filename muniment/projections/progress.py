@@ -17,10 +17,11 @@ class Progress:
     How far the current facts are.
 
     Attributes:
-        reached: Position up to which all was applied.
+        reached: Position up to which all was applied; or all was embedded, where no
+            engine would outlive this process.
         head: Position of the last event of the ledger.
         pending: How many versions could not be embedded so far.
-        generation: In use; ``None`` while this process has no engine.
+        generation: In use; ``None`` while this process has not opened it.
         waiting: Why it goes on later by itself, or ``None``.
         stopped: Why it has stopped until somebody mends it, or ``None``.
     """

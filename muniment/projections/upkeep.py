@@ -16,7 +16,6 @@ from typing import Final
 from eventsourcing.persistence import IntegrityError, Tracking
 
 from muniment.errors import (
-    ConfigurationError,
     IndexUnavailableError,
     MunimentError,
     StoreClosedError,
@@ -29,7 +28,10 @@ from muniment.projections.catch_up import (
     Sources,
     checkpoint_name,
     identity,
+    in_use,
+    refuse_others,
 )
+from muniment.projections.memory_current import MemoryEngine
 from muniment.projections.ports import CurrentFacts, Engine, Generation, Generations
 from muniment.projections.progress import Progress, Told
 from muniment.projections.reconcile import Difference
@@ -52,7 +54,8 @@ class Upkeep:
         makers: Who makes vectors, as configured.
         generations: Which generation is in use.
         take_engine: Gives the engine; raises `IndexHeldError` while another process has
-            it, and is asked again then.
+            it, and is asked again then. ``None`` where no engine would outlive this
+            process: vectors alone are made, and whoever erases has nobody to wait for.
         turn: Lets one process at a time apply, or rebuild.
         poll_seconds: How long what another process appended may go unnoticed.
     """
@@ -62,7 +65,7 @@ class Upkeep:
         sources: Sources,
         makers: Makers,
         generations: Generations,
-        take_engine: Callable[[], Engine],
+        take_engine: Callable[[], Engine] | None,
         *,
         turn: Turn = always,
         poll_seconds: float = POLL_SECONDS,
@@ -70,7 +73,8 @@ class Upkeep:
         self._sources = sources
         self._makers = makers
         self._generations = generations
-        self._take_engine = take_engine
+        self._take_engine = take_engine or MemoryEngine
+        self._is_lasting = take_engine is not None
         self._turn = turn
         self._poll_seconds = poll_seconds
         self._engine: Engine | None = None
@@ -108,10 +112,12 @@ class Upkeep:
         `IndexUnavailableError`, and it is worth asking here once more.
         """
         catch_up = self._catch_up
-        return None if catch_up is None else (catch_up.generation, catch_up.facts)
+        if catch_up is None or not self._is_lasting:
+            return None
+        return catch_up.generation, catch_up.facts
 
     def reached(self) -> int:
-        """Return the position up to which all was applied, by whatever process."""
+        """Return the position up to which points are held, by whatever process."""
         active = self._generations.active()
         return 0 if active is None else self._checkpoint(active) or 0
 
@@ -124,8 +130,8 @@ class Upkeep:
 
     def is_in_use(self) -> bool:
         """Whether there are current facts, or were begun; by whatever process."""
-        active = self._generations.active()
-        return active is not None and self._checkpoint(active) is not None
+        every = self._generations.every()
+        return any(self._checkpoint(each) is not None for each in every)
 
     def wait_until(self, position: int, *, seconds: float) -> bool:
         """Wait until all up to *position* was applied; return whether it was in time."""
@@ -150,14 +156,14 @@ class Upkeep:
 
     def progress(self) -> Progress:
         """Return how far it is, and what keeps it from going on."""
-        current = self.current()
+        current, active = self._catch_up, self._generations.active()
         embedder = self._makers.embedder
         vectors = self._sources.vectors
         return Progress(
-            reached=self.reached(),
+            reached=0 if active is None else self._own_checkpoint(active) or 0,
             head=self._sources.ledger.present().head.position,
             pending=0 if embedder is None else vectors.count_pending(embedder.name),
-            generation=None if current is None else current[0],
+            generation=None if current is None else current.generation,
             waiting=self._waiting,
             stopped=self._stopped,
         )
@@ -195,6 +201,8 @@ class Upkeep:
             IndexUnavailableError: If this process has no engine.
         """
         with self._applying:
+            if not self._is_lasting:
+                raise IndexUnavailableError("this process has no engine")
             catch_up = self._opened(may_rebuild=True)
             found = list(reconcile.differences(self._sources, catch_up))
             if mend:
@@ -277,53 +285,43 @@ class Upkeep:
     def _opened(self, *, may_rebuild: bool) -> CatchUp:
         """Return the generation in use, opened; made anew where the engine lost it."""
         engine = self._taken()
-        active = self._in_use()
+        active = in_use(self._generations, self._makers)
         if self._catch_up is not None:
             if self._catch_up.generation.number == active.number:
                 return self._catch_up
             old, self._catch_up = self._catch_up, None
             old.facts.close()
-        self._refuse_other_makers(active)
-        if self.reached() > 0 and not engine.exists(active.number):
+        refuse_others(self._makers, active)
+        is_lost = self.reached() > 0 and not engine.exists(active.number)
+        if is_lost and self._is_lasting:
             if not may_rebuild:
                 raise IndexUnavailableError("what it held is gone, and is built anew")
             self.rebuild()
             return self._opened(may_rebuild=False)
-        if self._checkpoint(active) is None:
+        self._drop_former(engine, active)
+        if self._own_checkpoint(active) is None:
             # Before anything is held: whoever erases has to know that something may be.
             with suppress(IntegrityError):
-                begun = Tracking(checkpoint_name(active), 0)
-                self._sources.ledger.recorder.insert_tracking(begun)
-        self._catch_up = CatchUp(
-            self._sources, self._makers, generation=active, facts=engine.open(active)
-        )
+                name = checkpoint_name(active, of_points=self._is_lasting)
+                self._sources.ledger.recorder.insert_tracking(Tracking(name, 0))
+        self._catch_up = self._from(engine.open(active), active, self._makers)
         return self._catch_up
 
-    def _checkpoint(self, generation: Generation) -> int | None:
-        recorder = self._sources.ledger.recorder
-        return recorder.max_tracking_id(checkpoint_name(generation))
+    def _from(self, facts: CurrentFacts, generation: Generation, makers: Makers) -> CatchUp:
+        return CatchUp(
+            self._sources,
+            makers,
+            generation=generation,
+            facts=facts,
+            is_lasting=self._is_lasting,
+        )
 
-    def _in_use(self) -> Generation:
-        """Return the generation in use; begin the first, unless another process did."""
-        active = self._generations.active()
-        if active is None:
-            self._generations.begin(**identity(self._makers))
-            active = self._generations.active()
-        assert active is not None, "the first one is in use at once"
-        return active
+    def _checkpoint(self, generation: Generation, *, of_points: bool = True) -> int | None:
+        name = checkpoint_name(generation, of_points=of_points)
+        return self._sources.ledger.recorder.max_tracking_id(name)
 
-    def _refuse_other_makers(self, active: Generation) -> None:
-        made_by = {
-            "model": active.model,
-            "dimensions": active.dimensions,
-            "lexicon": active.lexicon,
-        }
-        wanted = identity(self._makers)
-        if made_by != wanted:
-            raise ConfigurationError(
-                f"the current facts were made with {made_by}, the settings say {wanted}",
-                "build them anew with muniment reindex, or set the old ones again",
-            )
+    def _own_checkpoint(self, generation: Generation) -> int | None:
+        return self._checkpoint(generation, of_points=self._is_lasting)
 
     def _rebuild(self, makers: Makers, told: Told | None) -> Generation:
         with self._applying:
@@ -333,7 +331,7 @@ class Upkeep:
         try:
             facts = engine.open(begun)
             try:
-                catch_up = CatchUp(self._sources, makers, generation=begun, facts=facts)
+                catch_up = self._from(facts, begun, makers)
                 catch_up.told = self._going_on(told)
                 self._apply_to_head(catch_up)
                 with self._applying:
@@ -365,9 +363,13 @@ class Upkeep:
         with suppress(Unavailable):
             if old is not None:
                 old.facts.close()
-            for each in self._generations.every():
-                if each.number != catch_up.generation.number:
-                    engine.drop(each.number)
+            self._drop_former(engine, catch_up.generation)
+
+    def _drop_former(self, engine: Engine, active: Generation) -> None:
+        """Remove what former generations hold: of an erasure they would not hear."""
+        for each in self._generations.every():
+            if each.number < active.number:
+                engine.drop(each.number)
 
     def _clear_unfinished(self, engine: Engine) -> None:
         """Remove what a rebuild left whose process died."""

@@ -7,6 +7,7 @@ since is read again. Nothing kept outlives its key: whatever process destroys on
 in memory here is dropped before the next answer.
 """
 
+from array import array
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,7 +21,7 @@ from muniment.ledger.records import RecordedEvent, StampedEvent
 from muniment.ledger.vault import Subject
 from muniment.projections.batches import Statement
 from muniment.projections.beliefs import BeliefQuery, BeliefRow, Timeline
-from muniment.projections.ports import Said, Vector
+from muniment.projections.ports import Said
 from muniment.recall import standing
 from muniment.recall.tokens import cut, forget_words, normal, terms
 
@@ -59,7 +60,7 @@ class Opened:
     counts: Mapping[str, int]
     length: int
     entities: tuple[tuple[str, ...], ...]
-    vectors: dict[str, Vector] = field(default_factory=dict, repr=False)
+    vectors: "dict[str, array[float]]" = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

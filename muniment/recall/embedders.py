@@ -69,6 +69,10 @@ class LocalEmbedder:
             found = _e5().query(_embeddable(text))
         return checked(self, [found], 1)[0]
 
+    def queries(self, texts: Sequence[str]) -> Sequence[Vector]:
+        # Whoever waits for the engine has a turn after each.
+        return [self.query(each) for each in texts]
+
 
 @cache
 def _e5() -> _E5:
@@ -98,6 +102,9 @@ class HashingEmbedder:
 
     def query(self, text: str) -> Vector:
         return self.passages([text])[0]
+
+    def queries(self, texts: Sequence[str]) -> Sequence[Vector]:
+        return self.passages(texts)
 
     def _hashed(self, text: str) -> list[float]:
         vector = [0.0] * self.dimensions

@@ -86,14 +86,16 @@ class OpenAIEmbedder:
         checked(self, [vector], 1)
 
     def passages(self, texts: Sequence[str]) -> Sequence[Vector]:
-        if not texts:
-            return []
-        found = self._raw(texts, self._server.model)
-        return checked(self, found, len(texts))
+        return self._vectors(texts, self._server.model)
 
     def query(self, text: str) -> Vector:
-        found = self._raw([text], self._server.query_model or self._server.model)
-        return checked(self, found, 1)[0]
+        return self.queries([text])[0]
+
+    def queries(self, texts: Sequence[str]) -> Sequence[Vector]:
+        return self._vectors(texts, self._server.query_model or self._server.model)
+
+    def _vectors(self, texts: Sequence[str], model: str) -> Sequence[Vector]:
+        return checked(self, self._raw(texts, model), len(texts)) if texts else []
 
     def _raw(self, texts: Sequence[str], model: str) -> list[list[float]]:
         import openai  # noqa: PLC0415 - an extra

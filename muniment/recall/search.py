@@ -11,7 +11,7 @@ from muniment.ledger.vault import Subject
 from muniment.projections.uses import UseCounts
 from muniment.recall import legs, ranking
 from muniment.recall.documents import Document, Documents
-from muniment.recall.meaning import Meaning, Nearness, likeness
+from muniment.recall.meaning import Asking, Meaning, Nearness, likeness
 from muniment.recall.preselection import FactOf, Preselected, Preselection, Sought
 from muniment.recall.questions import Answer, Filters, Question, Ranked
 from muniment.recall.tokens import asked, terms
@@ -32,6 +32,9 @@ _WEIGHTS: Final = {
     ENTITY: 0.3,
     ASSOCIATION: 0.5,
 }
+_WEIGHTS_IN_CONVERSATION: Final = {**_WEIGHTS, KEYWORD: 0.5}
+"""Its words are seldom those of what it calls up."""
+
 _FUSION: Final = 10
 _MEANING_DEPTH: Final = 100
 """Cosines rank everything; only so many say something."""
@@ -124,6 +127,7 @@ class Searcher:
             asked_with,
             documents,
             question.known_at,
+            asking=_asking(question, chosen),
             known=chosen.asked if chosen else None,
         )
         scores = self._scores(question, documents, nearness)
@@ -133,7 +137,7 @@ class Searcher:
         allowed = _allowed(documents, question.filters)
         ranks = _ranks(scores, allowed)
         if question.recent and nearness.cosines is not None:
-            first = ranking.fused(ranks, _WEIGHTS, k=_FUSION)
+            first = ranking.fused(ranks, _weights(question), k=_FUSION)
             scores[ASSOCIATION] = _associated(documents, first, nearness.model)
             ranks |= _ranks({ASSOCIATION: scores[ASSOCIATION]}, allowed)
         hits = self._ordered(question, documents, scores, ranks)
@@ -212,7 +216,7 @@ class Searcher:
         scores: Mapping[str, Sequence[float]],
         ranks: Mapping[str, Mapping[int, int]],
     ) -> list[Ranked]:
-        fused = ranking.fused(ranks, _WEIGHTS, k=_FUSION)
+        fused = ranking.fused(ranks, _weights(question), k=_FUSION)
         factor = self._factors(question, [documents[place] for place in fused])
         factors = dict(zip(fused, factor, strict=True))
         final = {place: score * (1 + sum(factors[place])) for place, score in fused.items()}
@@ -269,6 +273,16 @@ class Searcher:
         for ref, fact_ids in theirs.items():
             found.update(self._uses.uses(ref, fact_ids, position=question.position))
         return found
+
+
+def _weights(question: Question) -> Mapping[str, float]:
+    return _WEIGHTS_IN_CONVERSATION if question.recent else _WEIGHTS
+
+
+def _asking(question: Question, chosen: Preselected | None) -> Asking:
+    if question.recent:
+        return Asking.IN_CONVERSATION
+    return Asking.PLAIN if chosen is None else Asking.AMONG_FEW
 
 
 def _best_first(documents: Sequence[Document], scores: Mapping[int, float]) -> list[int]:

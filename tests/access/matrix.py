@@ -36,6 +36,9 @@ IDENTITIES = {
     "on_call": Principal(id="o-4", roles=(Role.ON_CALL,)),
 }
 
+LIKE_OTHER = frozenset({"almost", "namesake", "other_agent"})
+"""Who differs from a stranger in what the decision looks at, which is not an edge's."""
+
 OK, REASONED, DENIED, HIDDEN = "+", "r", "-", "."
 
 _ACTS = (
@@ -204,6 +207,8 @@ CALLS: Mapping[str, tuple[str, Call]] = {
     "plan_retention": ("operate", lambda t: (([],), t.whose)),
     "plan_retention of all": ("operate", _of_ledger([])),
     "retain": ("operate", lambda t: (([],), t.whose)),
+    "report_retention": ("operate", lambda t: (([],), t.whose)),
+    "report_retention of all": ("operate", _of_ledger([])),
     "propose_share": ("propose", lambda t: ((t.fact_id,), {"to": Scope.org()})),
     "list_shared": ("recall", _of_scope()),
     "list_proposals": ("decide", _of_scope()),
@@ -276,6 +281,7 @@ def is_of_ledger(name: str) -> bool:
         "list_broken_glass",
         "review_broken_glass",
         "plan_retention of all",
+        "report_retention of all",
         "plan_archive",
         "query_archive",
         "archive",

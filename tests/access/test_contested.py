@@ -102,7 +102,7 @@ def test_what_was_agreed_to_is_said_once_whoever_finishes_what_a_dead_process_be
         patched.setattr(Proposals, "carry_out", _die)
         with pytest.raises(SystemExit):
             store.acting_as(LEAD).approve(proposal_id, reason="she was there")
-    approved = store.list_proposals(scope=TEAM)[0].state
+    approved = store.list_proposals(scope=TEAM).items[0].state
 
     done = store.acting_as(finisher).approve(proposal_id, reason="it was left undone")
 
@@ -145,6 +145,28 @@ def test_what_a_source_of_truth_says_wins_whoever_comes_first(store: MemoryStore
     assert won.content == "Xu leads"
     assert seen.content == "Xu, as of May"
     assert len(store.get_fact_history(fact.fact_id).versions) == 4
+    assert len(store.list_proposals(scope=TEAM)) == 1
+
+
+def test_a_repeated_key_is_answered_as_the_first_time_whoever_said_the_truth_since(
+    store: MemoryStore,
+) -> None:
+    lead = store.acting_as(LEAD)
+    fact = lead.remember("on Friday", scope=TEAM)
+    blind: dict[str, Any] = {"content": "on Monday", "idempotency_key": "k"}
+    late: dict[str, Any] = {
+        "content": "周三",
+        "source": "hr",
+        "expected_version": 1,
+        "idempotency_key": "h",
+    }
+    first = [lead.update(fact.fact_id, **each) for each in (blind, late)]
+
+    again = [lead.update(fact.fact_id, **each) for each in (blind, late)]
+
+    assert again == first
+    assert [each.version for each in first] == [2, 3]
+    assert len(store.list_proposals(scope=TEAM)) == 0
 
 
 def test_a_late_change_to_a_memory_of_ones_own_is_an_error_and_no_more(
@@ -172,7 +194,7 @@ def test_who_has_the_store_itself_gets_an_error_that_leaves_nothing(
     assert not isinstance(caught.value, ChangeContestedError)
     assert store.get_all(scope=TEAM).items == (head,)
     assert store._ledger.present().head.position == head.position
-    assert store.list_proposals(user_id="u-1") == ()
+    assert store.list_proposals(user_id="u-1").items == ()
 
 
 def contested(store: MemoryStore, fact_id: str, *, source_turns: Sequence[str] = ()) -> str:
@@ -278,7 +300,7 @@ def test_what_is_redacted_while_a_late_change_is_kept_takes_none(
     with pytest.raises(FactRedactedError):
         other.update(fact.fact_id, content=CANARY, expected_version=1)
 
-    assert store.list_proposals(scope=TEAM) == ()
+    assert store.list_proposals(scope=TEAM).items == ()
 
 
 @pytest.mark.parametrize("whole", [False, True], ids=["turn", "session"])

@@ -1,7 +1,6 @@
 """What is shared stays its owner's: it is erased with them, and handed over by them."""
 
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,8 @@ CANARY = "部署在周五停机 canary-5521"
 
 def shared(store: MemoryStore, content: str = CANARY, **fields: Any) -> tuple[str, str]:  # noqa: ANN401
     """Share what a person says with the team; return the fact and its copy."""
-    fact = store.acting_as(SUBJECT).remember(content, user_id="u-1")
+    turns = fields.pop("source_turns", ())
+    fact = store.acting_as(SUBJECT).remember(content, user_id="u-1", source_turns=turns)
     proposal = store.acting_as(SUBJECT).propose_share(fact.fact_id, to=TEAM, **fields)
     store.acting_as(LEAD).approve(proposal.proposal_id, reason="useful for all")
     (copy,) = (
@@ -179,55 +179,14 @@ def test_what_waits_for_a_hold_on_its_owner_is_used_nowhere_meanwhile(
     assert left(store) == set()
 
 
-@pytest.mark.usefixtures("backend")
-def test_a_frozen_team_is_not_written_to_and_the_copy_goes_once_it_is_thawed(
-    store: MemoryStore,
-) -> None:
-    shared(store)
-    store.freeze(scope=TEAM)
-
-    partial = store.erase(user_id="u-1", reason="request 2026-23")
-    store.thaw(scope=TEAM)
-
-    assert str(partial.status) == "PARTIAL"
-    assert str(store.erasure_certificate(str(partial.subject_ref)).status) == "DONE"  # type: ignore[union-attr]
-    assert left(store) == set()
-
-
-@pytest.mark.parametrize("bound", ["held", "frozen"])
-def test_a_redaction_is_deferred_while_a_copy_that_is_bound_can_be_read(
-    store: MemoryStore, bound: str
-) -> None:
-    fact_id, copy = shared(store)
-    redact = partial(store.forget, fact_id, mode="redact", idempotency_key="r-1")
-    if bound == "held":
-        store.place_hold(scope=TEAM, matter="case 9", hold_id="h-9", fact_id=copy)
-    else:
-        store.freeze(scope=TEAM)
-
-    said, again = redact(), store.forget(fact_id, mode="redact")
-    kept = store.get_fact_history(copy).versions[0].content
-    if bound == "held":
-        store.release_hold("h-9", scope=TEAM)
-    else:
-        store.thaw(scope=TEAM)
-
-    assert (said.deferred, again.deferred, kept) == (True, True, CANARY)
-    assert store.get_fact_history(fact_id).versions[0].content is None
-    assert store.get_fact_history(copy).versions[0].content is None
-    assert "canary-5521" not in left(store)
-    assert not redact().deferred
-    assert not store.forget(fact_id, mode="redact").deferred
-
-
-def test_an_erasure_that_died_before_the_copies_goes_on_when_the_store_is_opened(
+def test_an_erasure_thatdied_before_the_copies_goes_on_when_the_store_is_opened(
     durable: Backend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with durable.open(embedder="none", upkeep=False) as store:
         shared(store)
         before = left(store)
         with monkeypatch.context() as patched:
-            patched.setattr("muniment.api.copies.Copies.redact", _die)
+            patched.setattr("muniment.api.copies.Copies.redact", die)
             with pytest.raises(SystemExit):
                 store.erase(user_id="u-1", reason="request 2026-24")
 
@@ -236,7 +195,7 @@ def test_an_erasure_that_died_before_the_copies_goes_on_when_the_store_is_opened
         assert left(store) == set()
 
 
-def _die(*_: object, **__: object) -> None:
+def die(*_: object, **__: object) -> None:
     raise SystemExit
 
 
@@ -254,11 +213,14 @@ def test_the_words_of_others_stay_though_they_said_the_same(store: MemoryStore) 
 
 
 @pytest.mark.usefixtures("backend")
+@pytest.mark.parametrize("is_held", [False, True], ids=["unreadable", "waits"])
 def test_no_copy_is_made_of_what_went_meanwhile(
-    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch, *, is_held: bool
 ) -> None:
     fact = store.acting_as(SUBJECT).remember(CANARY, user_id="u-1")
     proposal = store.acting_as(SUBJECT).propose_share(fact.fact_id, to=TEAM)
+    if is_held:
+        store.place_hold(user_id="u-1", matter="case 9", hold_id="h-9")
     source = store._source
 
     def read_too_early(found: Any) -> Any:  # noqa: ANN401 - a proposal, and its fact
@@ -272,6 +234,21 @@ def test_no_copy_is_made_of_what_went_meanwhile(
 
     assert "canary-5521" not in left(store)
     assert len(store.get_all(scope=TEAM)) == 0
+
+
+def test_no_copy_of_a_copy_is_made_before_that_is_told_that_it_goes(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fact_id, copy = shared(store)
+    proposal = store.acting_as(LEAD).propose_share(copy, to=ORG)
+    store.place_hold(user_id="u-1", matter="case 9", hold_id="h-9")
+    monkeypatch.setattr(Copies, "set_aside", lambda *_: None)
+    store.forget(fact_id, mode="redact", reason="never mind")
+
+    with pytest.raises(UnknownFactError, match=copy):
+        store.acting_as(ADMINISTRATOR).approve(proposal.proposal_id)
+
+    assert len(store.get_all(scope=ORG)) == 0
 
 
 def test_a_shared_fact_has_an_owner_and_is_looked_at_when_its_time_comes(
@@ -299,7 +276,7 @@ def test_a_shared_fact_has_an_owner_and_is_looked_at_when_its_time_comes(
     assert {each.owner for each in every} == {"u-1", "u-4"}
     with pytest.raises(AccessDeniedError):
         member.entrust(copy, owner="u-3")
-    with pytest.raises(InvalidScopeError):
+    with pytest.raises(InvalidScopeError, match=r"^scope 'user:"):
         store.acting_as(SUBJECT).list_shared(user_id="u-1")
     with pytest.raises(InvalidValueError):
         lead.entrust(copy)

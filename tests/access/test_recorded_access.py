@@ -221,7 +221,7 @@ def test_somebody_on_call_looks_once_until_another_has_reviewed_it(
 
     assert [each.content for each in found] == [CANARY]
     assert (waiting.actor, waiting.scope) == ("o-4", Scope.user("u-1"))
-    assert officer.list_broken_glass(reason="daily review") == ()
+    assert officer.list_broken_glass(reason="daily review").items == ()
     assert engineer.get(fact.fact_id, reason=REASON, break_glass=True) == fact
     broken = [each.actor for each in store.access_log() if each.glass_broken]
     assert broken == ["o-4", "o-4"]
@@ -254,7 +254,7 @@ def test_an_emergency_about_somebody_erased_since_is_reviewed_before_there_is_an
 
         assert (waiting.actor, waiting.scope) == ("o-4", None)
         assert reviewed.tx_id is not None
-        assert store.list_broken_glass() == (others,)
+        assert store.list_broken_glass().items == (others,)
         found = engineer.get_all(user_id="u-2", reason=REASON, break_glass=True)
         assert [each.content for each in found] == ["住在上海"]
         assert store.verify()

@@ -1,6 +1,7 @@
 """What went wrong with updates, repeats and periods in other systems, tried here."""
 
 import random
+from typing import Any
 
 import pytest
 
@@ -308,6 +309,23 @@ def test_reading_does_not_revive_what_has_expired(
     said_again = store.remember("one-time code", user_id="u")
     assert said_again.fact_id != fact.fact_id
     assert store.get_all(user_id="u").items == (said_again,)
+
+
+@pytest.mark.parametrize("renewed", [{"expires_at": day(9)}, {"clear": ["expires_at"]}])
+def test_what_has_expired_is_not_updated_unless_it_is_to_be_used_again(
+    store: MemoryStore, clock: SettableClock, renewed: dict[str, Any]
+) -> None:
+    fact = store.remember("parks in bay 4", user_id="u", expires_at=day(1))
+    set_to(clock, day(1))
+
+    for said in ({"content": "parks in bay 5"}, {"content": fact.content}):
+        with pytest.raises(FactNotCurrentError, match="expired, give expires_at"):
+            store.update(fact.fact_id, **said)
+    assert store.correct(fact.fact_id, content="parked in bay 3").expires_at == day(1)
+    assert store.get_all(user_id="u").items == ()
+
+    updated = store.update(fact.fact_id, content="parks in bay 5", **renewed)
+    assert store.get_all(user_id="u").items == (updated,)
 
 
 def test_what_has_expired_says_nothing_in_its_history_either(

@@ -13,14 +13,14 @@ import pytest
 
 from muniment import Fact, MemoryStore
 from muniment.domain.events import FactRetired, RetireCause
-from muniment.domain.scope import Scope
 from muniment.errors import FactNotCurrentError, VersionConflictError
 from muniment.instants import moment
-from muniment.ledger.records import FACT, Origin
+from muniment.ledger.records import FACT
 from muniment.ledger.sql_recorder import SqlRecorder
-from muniment.ledger.transaction import Request, Transaction
+from muniment.ledger.transaction import Transaction
 from muniment.projections.beliefs import rows_of
 from tests.api.days import MICROSECOND, day, set_to
+from tests.holding import transaction_open
 from tests.stores import Backend, SettableClock
 
 
@@ -31,31 +31,14 @@ PATIENCE = 30
 @contextmanager
 def held_open(store: MemoryStore, fact: Fact) -> Iterator[datetime]:
     """Retire *fact* in a transaction that is open until the block ends."""
-    begun, release = threading.Event(), threading.Event()
     recorded: list[datetime] = []
 
     def work(transaction: Transaction) -> None:
         transaction.add(fact.fact_id, [FactRetired(cause=RetireCause.ASKED, survivor=None)])
         recorded.append(moment(transaction.recorded_at))
-        begun.set()
-        assert release.wait(PATIENCE)
 
-    request = Request(
-        action="forget",
-        origin=Origin(),
-        scope=Scope.user("u"),
-        fact_id=None,
-        body={},
-        work=work,
-    )
-    with ThreadPoolExecutor(1) as pool:
-        committed = pool.submit(store._ledger.transact, request)
-        try:
-            assert begun.wait(PATIENCE)
-            yield recorded[0]
-        finally:
-            release.set()
-        committed.result(PATIENCE)
+    with transaction_open(store, work, scope=fact.scope):
+        yield recorded[0]
 
 
 Reading = Callable[[MemoryStore, datetime], object]

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from muniment import Cause, Fact, MemoryStore, RetentionRule
-from muniment.api.turns import REDACTED, WITHHELD
+from muniment.api.turns import EXPIRED, REDACTED, WITHHELD
+from muniment.domain.keeping import DAY_US, Records
 from muniment.domain.policy import YEAR_US
 from muniment.errors import (
     FactNotCurrentError,
@@ -17,6 +18,7 @@ from muniment.errors import (
     SessionRedactedError,
     SubjectFrozenError,
     ThinnedError,
+    WordsRedactedError,
 )
 from tests.api import test_forgetting_policy
 from tests.api.test_forgetting_policy import CANARY, Hands, known, said
@@ -26,6 +28,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "concepts" / "forgetting.md"
 LINE = re.compile(r"^\| (F\d+) \|", re.MULTILINE)
 TEST = re.compile(r"test_(f\d+)_")
 
+GOING = (Records.RECEIPT, Records.TURN)
 OLD = RetentionRule(thin_older_than_us=2 * YEAR_US)
 
 hands = pytest.fixture(lambda: Hands(), name="hands")  # noqa: PLW0108 - no class may be one
@@ -218,6 +221,106 @@ def test_f36_what_was_said_waits_for_a_hold_and_is_not_used(store: MemoryStore) 
     assert store.get_turns(session_id)[0].token == WITHHELD
     store.release_hold(hold or "", user_id="u")
     assert store.get_turns(session_id)[0].token == REDACTED
+
+
+def said_and_asked(store: MemoryStore, hands: Hands) -> str:
+    """Say something, draw a fact from it, ask for it; half a year passes."""
+    session_id = store.start_session(user_id="u").session_id
+    turn = store.add_turn(session_id, role="user", content=CANARY)
+    store.remember("tea", user_id="u", source_turns=[turn.turn_id])
+    store.search(CANARY, user_id="u")
+    store.flush_receipts()
+    hands.now += timedelta(days=186)
+    return session_id
+
+
+@pytest.mark.parametrize("records", GOING)
+def test_f37_records_have_a_time_to_live_of_their_own(
+    store: MemoryStore, hands: Hands, records: Records
+) -> None:
+    kept = RetentionRule(records=records, older_than_us=184 * DAY_US)
+    session_id = said_and_asked(store, hands)
+    hold = store.place_hold(user_id="u", matter="case").hold_id
+    held = (store.plan_retention([kept]), store.retain([kept]))
+    store.release_hold(hold or "", user_id="u")
+    (due,) = store.plan_retention([kept])
+    store.retain([kept])
+
+    assert held == ((), ())
+    assert (due.records, due.cause, due.count) == (kept.records, "expired", 1)
+    (turn,), (receipt,) = store.get_turns(session_id), store.get_receipts(user_id="u")
+    assert (turn.content is None) == (kept.records == "turn")
+    assert (receipt.query is None) == (kept.records == "receipt")
+    assert [each.content for each in store.get_all(user_id="u")] == ["tea"]
+
+
+def test_f38_nothing_goes_that_a_law_wants_kept() -> None:
+    for records, days in (("receipt", 184), ("look", 184), ("emergency", 2192)):
+        RetentionRule(records=Records(records), older_than_us=days * DAY_US)
+        with pytest.raises(InvalidValueError, match=f"{days:,} days or more"):
+            RetentionRule(records=Records(records), older_than_us=days * DAY_US - 1)
+
+
+def test_f39_a_record_stays_up_to_a_day_longer_and_never_shorter(
+    store: MemoryStore, hands: Hands
+) -> None:
+    kept = RetentionRule(records=Records.TURN, older_than_us=184 * DAY_US)
+    hands.now = datetime(2026, 1, 1, 8, tzinfo=UTC)
+    said_and_asked(store, hands)
+    since = hands.now - timedelta(days=2)
+
+    hands.now = since.replace(hour=23, minute=59)
+    assert store.plan_retention([kept]) == ()
+    hands.now = since.replace(hour=0) + timedelta(days=1)
+    assert [each.count for each in store.plan_retention([kept])] == [1]
+
+
+def test_f40_a_token_stands_in_its_place_and_uses_count_as_before(
+    store: MemoryStore, hands: Hands
+) -> None:
+    session_id = said_and_asked(store, hands)
+    (fact,), now = store.get_all(user_id="u"), hands.now
+    before = store.get_uses(fact.fact_id), store.search("tea", user_id="u", as_of=now)
+    store.retain([RetentionRule(records=e, older_than_us=184 * DAY_US) for e in GOING])
+
+    for as_of in (None, now):
+        (turn,) = store.get_turns(session_id, as_of=as_of)
+        assert (turn.content, turn.token) == (None, EXPIRED)
+    (receipt, *_) = store.get_receipts(user_id="u")
+    assert (receipt.token, receipt.facts[0].fact_id) == (EXPIRED, fact.fact_id)
+    again = store.search("tea", user_id="u", as_of=now)
+    assert (store.get_uses(fact.fact_id), again.items) == (before[0], before[1].items)
+
+
+def test_f41_what_was_drawn_stays_and_nothing_is_drawn_any_more(
+    store: MemoryStore, hands: Hands
+) -> None:
+    session_id = said_and_asked(store, hands)
+    (fact,) = store.get_all(user_id="u")
+    store.retain([RetentionRule(records=e, older_than_us=184 * DAY_US) for e in GOING])
+
+    assert store.get(fact.fact_id).content == "tea"
+    with pytest.raises(WordsRedactedError):
+        store.remember("late", user_id="u", source_turns=[f"{session_id}.1"])
+    assert store.redact_turn(f"{session_id}.1").fact_ids == (fact.fact_id,)
+
+
+def test_f42_a_report_says_what_went_and_what_did_not(
+    store: MemoryStore, hands: Hands
+) -> None:
+    said_and_asked(store, hands)
+    rules = [RetentionRule(records=e, older_than_us=184 * DAY_US) for e in GOING]
+    due = store.report_retention(rules).due
+    store.retain(rules, actor="keeper", reason="policy 5")
+    report = store.report_retention(rules, user_id="u")
+
+    assert {each.records for each in due} == set(GOING)
+    assert (report.status, report.due, report.held) == ("DONE", (), ())
+    assert [(e.records, e.actor, e.reason, e.remaining) for e in report.acts] == [
+        (Records.RECEIPT, "keeper", "policy 5", 0),
+        (Records.TURN, "keeper", "policy 5", 0),
+    ]
+    assert all(e.older_than == "184 days, 0:00:00" for e in report.acts)
 
 
 def test_every_line_of_the_policy_has_its_test_and_no_test_is_without() -> None:

@@ -14,9 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from muniment import MemoryStore
+from muniment.archive import archiver as archiver_module
 from muniment.archive import schema, segment
 from muniment.archive.archiver import Archiver
-from muniment.archive.gathering import Stretch, event_batch
+from muniment.archive.gathering import Stretch, event_batch, sorted_events
 from muniment.archive.shelf import Directory, shelf_at
 from muniment.domain.time import BEGINNING, FOREVER
 from muniment.errors import (
@@ -27,6 +28,7 @@ from muniment.errors import (
     TamperedError,
 )
 from muniment.ledger.cold import is_dropped
+from muniment.ledger.leaves import StoredRow
 from muniment.ledger.records import StampedEvent, TransactionRow
 from tests.archive.told import DAY, Told, instant, lose_ledger, told
 from tests.stores import NEW_YEAR, POSTGRESQL, SQLITE, Backend, backend_at
@@ -209,10 +211,50 @@ def test_b53_a_file_has_the_pinned_schema_empty_or_not(rows: int) -> None:
         assert str(found.schema.field("recorded_at").type) == "timestamp[us, tz=UTC]"
 
 
-def test_a_segment_ends_when_it_is_full(embedded: Told) -> None:
+BROKEN: dict[str, Callable[[pa.Table], pa.Table | None]] = {
+    "a row is missing": lambda table: table.slice(0, 2),
+    "a row stands twice": lambda table: pa.concat_tables([table, table.slice(0, 1)]),
+    "two rows changed places": lambda table: table.take([1, 0, 2]),
+    "a value is another": lambda table: table.set_column(
+        table.schema.get_field_index("sealed"),
+        table.schema.field("sealed"),
+        [[b"one", b"two", b"other"]],
+    ),
+    "a column is missing": lambda table: table.drop_columns("sealed"),
+    "nothing was written": lambda _: None,
+}
+
+
+@pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
+def test_a_file_that_does_not_read_back_as_it_was_is_not_kept(
+    monkeypatch: pytest.MonkeyPatch, broken: Callable[[pa.Table], pa.Table | None]
+) -> None:
+    rows: list[StoredRow] = [
+        (at, 1, NEW_YEAR, f"fact-{at}", 1, "t", "s", at, b"\x02\0\x02{}" + said, b"")
+        for at, said in enumerate((b"one", b"two", b"three"), 1)
+    ]
+    table = sorted_events([event_batch(rows)])
+    write = pq.write_table
+
+    def written(table: pa.Table, sink: pa.BufferOutputStream, **_: object) -> None:
+        found = broken(table)
+        if found is not None:
+            write(found, sink)
+
+    assert segment.decoded("it", segment.encoded(table), schema.EVENTS).equals(table)
+    monkeypatch.setattr(pq, "write_table", written)
+    with pytest.raises(DamagedArchiveError, match="a new file"):
+        segment.encoded(table)
+
+
+@pytest.mark.parametrize("most", [{"segment_events": 4}, {"segment_bytes": 1}])
+def test_a_segment_ends_when_it_is_full(
+    embedded: Told, monkeypatch: pytest.MonkeyPatch, most: dict[str, int]
+) -> None:
+    monkeypatch.setattr(archiver_module, "_PAGE", 4)
     ledger = embedded.store._ledger
     shelf, timeline = shelf_at(str(embedded.place)), embedded.store._lookup.timeline
-    archiver = Archiver(ledger, shelf, timeline, segment_events=4)
+    archiver = Archiver(ledger, shelf, timeline, **most)
 
     written = archiver.run(embedded.clock(), progress=lambda _done, _of: None)
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from muniment import MemoryStore
@@ -12,6 +14,7 @@ from muniment.api.shapes import document
 from muniment.archive.reading import ArchiveReader
 from muniment.archive.shelf import Directory
 from muniment.domain.time import Instant
+from muniment.errors import ArchiveUnavailableError
 from muniment.instants import to_instant
 from tests.archive.told import DAY, instant
 from tests.stores import NEW_YEAR, SQLITE, SettableClock, backend_at
@@ -34,6 +37,13 @@ class CountingDirectory(Directory):
         return super().opened(name)
 
 
+class UnlistedDirectory(CountingDirectory):
+    """The same, of which nobody is told what is in it."""
+
+    def names(self, folder: str) -> list[str]:
+        raise ArchiveUnavailableError(folder, "it may not be listed")
+
+
 @dataclass
 class Long:
     """A store over three years, all of it archived and nothing believed any more."""
@@ -45,9 +55,11 @@ class Long:
     def answer(self, at: str) -> str:
         return document(self.store.get_memory_as_of(user_id="ann", timestamp=at))
 
-    def files_opened_for(self, at: str) -> list[str]:
+    def files_opened_for(
+        self, at: str, kind: type[CountingDirectory] = CountingDirectory
+    ) -> list[str]:
         """Return the files that are read for an answer by a reader that just began."""
-        recorder, shelf = self.store._ledger.recorder, CountingDirectory(self.place)
+        recorder, shelf = self.store._ledger.recorder, kind(self.place)
         recorder.cold = ArchiveReader(recorder.segments, shelf)
         assert self.answer(at) == self.before[at]
         return shelf.names_opened
@@ -89,6 +101,13 @@ def test_as_of_the_turn_of_a_year_opens_one_file(long: Long) -> None:
         ["year=2028"],
     ]
     assert all(each.startswith("snapshots/") for names in opened for each in names)
+
+
+def test_the_segments_answer_where_nobody_can_list_the_snapshots(long: Long) -> None:
+    opened = long.files_opened_for(TURNS[0], UnlistedDirectory)
+
+    assert len(opened) > 1
+    assert all(each.startswith("events/") for each in opened)
 
 
 def test_as_of_any_other_time_opens_no_more_than_a_year_has(long: Long) -> None:
@@ -144,7 +163,17 @@ def test_a_snapshot_that_was_altered_is_found(long: Long) -> None:
     assert file.name in found[0].problem
 
 
-@pytest.mark.parametrize("wrong", [None, b"", b"PAR1 nothing of it PAR1"])
+def of_other_columns() -> bytes:
+    sink = pa.BufferOutputStream()
+    pq.write_table(pa.table({"subject_ref": ["ann"]}), sink)
+    return bytes(sink.getvalue())
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [None, b"", b"PAR1 nothing of it PAR1", of_other_columns()],
+    ids=["gone", "empty", "no Parquet", "other columns"],
+)
 def test_the_segments_answer_where_a_snapshot_cannot(
     long: Long, wrong: bytes | None
 ) -> None:
@@ -162,3 +191,21 @@ def test_the_segments_answer_where_a_snapshot_cannot(
 
     assert files
     assert {each.kind for each in found} == {"archive"}
+
+
+def test_the_segments_answer_where_one_bit_of_a_snapshot_is_another(long: Long) -> None:
+    (path, *_) = sorted((long.place / "snapshots").rglob("*.parquet"))
+    kept = path.read_bytes()
+    columns = pq.ParquetFile(path).metadata.row_group(0)
+
+    try:
+        for number in range(columns.num_columns):
+            column = columns.column(number)
+            # The last byte of the column, whose pages end with what they hold.
+            last = column.data_page_offset + column.total_compressed_size - 1
+            if column.has_dictionary_page:
+                last += column.dictionary_page_offset - column.data_page_offset
+            path.write_bytes(kept[:last] + bytes([kept[last] ^ 1]) + kept[last + 1 :])
+            long.files_opened_for(TURNS[0])
+    finally:
+        path.write_bytes(kept)

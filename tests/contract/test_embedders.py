@@ -15,6 +15,7 @@ from muniment.errors import (
 from muniment.projections.ports import Embedder, Vector
 from muniment.recall.embedders import HashingEmbedder, LocalEmbedder
 from muniment.recall.openai_embedder import EmbeddingServer, OpenAIEmbedder
+from muniment.recall.small_talk import SMALL_TALK
 from tests import embedding_server
 from tests.embedding_server import HOSTILE, Behaviour
 from tests.searching import contents, open_at
@@ -67,6 +68,36 @@ def test_vectors_come_in_the_order_of_the_texts(embedder: Embedder) -> None:
 
 def test_no_texts_have_no_vectors(embedder: Embedder) -> None:
     assert list(embedder.passages([])) == []
+    assert list(embedder.queries([])) == []
+
+
+def test_questions_asked_together_have_the_vectors_that_they_have_alone(
+    embedder: Embedder,
+) -> None:
+    texts = ["tea", "用户写 Python"]
+
+    together = embedder.queries(texts)
+
+    assert together == [embedder.query(text) for text in texts]
+
+
+def test_what_a_conversation_is_compared_with_is_asked_for_in_one_request() -> None:
+    with embedding_server.running() as server:
+        fields: dict[str, Any] = {
+            "embedder": "openai",
+            "embedding_base_url": server.url,
+            "embedding_model": "toy",
+        }
+        with open_at("memory://", **fields) as store:
+            store.remember("likes tea", user_id="u")
+            store.search("tea", user_id="u")
+            so_far = len(server.requests)
+
+            hits = store.search("tea", user_id="u", recent_turns=["hello"])
+
+    assert hits.unserved == {}
+    asked = [each["input"] for each in server.requests[so_far:]]
+    assert asked == [["hello\ntea"], list(SMALL_TALK)]
 
 
 @given(st.text())

@@ -50,6 +50,42 @@ def test_what_another_process_writes_is_noticed_without_a_word(place: Place) -> 
         until(upkeep, lambda: upkeep.reached() == head(place))
 
 
+def test_without_a_lasting_engine_vectors_are_made_and_nobody_is_told_of_points(
+    place: Place,
+) -> None:
+    def without() -> Upkeep:
+        return Upkeep(place.sources, place.makers, place.generations, None)
+
+    place.store.remember("plays go", user_id="bob")
+    first, second = without(), without()
+    first.tend()
+    place.store.remember("sings", user_id="bob")
+    second.tend()
+    second.rebuild()
+
+    assert second.progress().reached == head(place)
+    assert place.sources.vectors.count(subject_of(place, "bob").ref) == 2
+    assert place.embedder.asked == ["plays go", "sings"]
+    assert (second.current(), second.reached(), second.is_in_use()) == (None, 0, False)
+    with pytest.raises(IndexUnavailableError):
+        second.reconcile(mend=True)
+
+    # Whoever has an engine begins at the beginning, and nothing is counted for it.
+    with running(place.upkeep()) as upkeep:
+        assert upkeep.wait_until(head(place), seconds=SECONDS)
+        assert found(place, upkeep, "bob") == believed(place, "bob")
+    place.store.remember("dives", user_id="bob")
+    second.tend()
+    assert second.progress().reached == head(place) > second.reached()
+    assert second.is_in_use()
+    second.rebuild()
+    assert second.is_in_use(), "its points are there until it opens the new ones"
+    with running(place.upkeep()) as upkeep:
+        assert upkeep.wait_until(head(place), seconds=SECONDS)
+        assert found(place, upkeep, "bob") == believed(place, "bob")
+    assert not place.engine.exists(2)
+
+
 def test_nobody_waits_longer_than_asked(place: Place) -> None:
     place.store.remember("plays go", user_id="bob")
     upkeep = place.upkeep()

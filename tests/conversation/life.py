@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from itertools import count
 
 from muniment import SearchHits, Summary
+from muniment.api.turns import EXPIRED, REDACTED
 from muniment.domain.events import (
     Content,
     Event,
@@ -14,10 +15,12 @@ from muniment.domain.events import (
     FactRetired,
     FactRevised,
     FactRolledBack,
+    RecordsExpired,
     RetireCause,
     RevisionCause,
     SubjectErased,
 )
+from muniment.domain.keeping import Records
 from muniment.domain.receipt import ConfigurationRecorded, Recall, ReceiptLeft, Setting
 from muniment.domain.session import (
     Opening,
@@ -29,6 +32,7 @@ from muniment.domain.session import (
     SummaryWithdrawn,
     TurnAdded,
     TurnRedacted,
+    TurnsExpired,
     Words,
 )
 from muniment.domain.time import FOREVER, Instant, Period
@@ -123,8 +127,6 @@ class Life:
     def unsaid(self, user: str, session_id: str, turn_id: str | None, now: Instant) -> None:
         """Write down that a turn, or all of a session, was redacted, with its facts."""
         number = None if turn_id is None else int(turn_id.rpartition(".")[2])
-        if oracle.is_unsaid(self.ledger, session_id, number or 0):
-            return
         for fact_id, history in self._facts(user).items():
             drawn = {turn for each in history for turn in _turns(each.event)}
             is_drawn = any(
@@ -132,8 +134,25 @@ class Life:
             )
             if is_drawn and not self._is_redacted(fact_id):
                 self.redacted(user, fact_id, now)
-        event = SessionRedacted() if number is None else TurnRedacted(number=number)
-        self._add(user, now, event, session_id=session_id)
+        if number is None:
+            self._add(user, now, SessionRedacted(), session_id=session_id)
+        elif not oracle.is_unsaid(self.ledger, session_id, number):
+            self._add(user, now, TurnRedacted(number=number), session_id=session_id)
+
+    def expired(self, user: str, records: Records, now: Instant) -> None:
+        """Write down that all records of a kind so far were kept long enough."""
+        if not oracle.since_erased(self.ledger, user):
+            return
+        if records is Records.RECEIPT:
+            went = RecordsExpired(records=records, until=now, older_than_us=0, count=0)
+            self._add(user, now, went)
+            return
+        for session_id in self.sessions(user):
+            said = [e for e in self._of(session_id) if isinstance(e.event, TurnAdded)]
+            gone = TurnsExpired(
+                last_turn=len(said), whole=True, until=now, older_than_us=0, count=0
+            )
+            self._add(user, now, gone, session_id=session_id)
 
     def summarised(self, user: str, made: Summary) -> None:
         event = SummaryMade(
@@ -217,14 +236,21 @@ class Life:
         mine = oracle.since_erased(self.ledger, user)
         return [str(e.session_id) for e in mine if isinstance(e.event, SessionStarted)]
 
-    def turns(self, user: str) -> list[str]:
-        """Return the turns of those sessions, in order."""
+    def turns(self, user: str, *, readable: bool = False) -> list[str]:
+        """Return the turns of those sessions, in order; all, or those one can read."""
         return [
             f"{session_id}.{each.version}"
             for session_id in self.sessions(user)
             for each in self._of(session_id)
             if isinstance(each.event, TurnAdded)
+            and not (readable and oracle.is_unsaid(self.ledger, session_id, each.version))
         ]
+
+    def token(self, name: str) -> str:
+        """Return what stands in the place of a fact or turn that nobody can read."""
+        session_id, dot, number = name.rpartition(".")
+        asked = not dot or oracle.is_redacted(self.ledger, session_id, int(number))
+        return REDACTED if asked else EXPIRED
 
     def all_redacted(self) -> set[str]:
         """Return every fact that was redacted."""

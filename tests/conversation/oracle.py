@@ -5,7 +5,7 @@ Memory is what `tests.oracle` says it is. What was said, how agents were set up 
 was recalled is found by going through the whole ledger once more for each question.
 """
 
-from muniment.domain.events import FactRedacted, SubjectErased
+from muniment.domain.events import FactRedacted, RecordsExpired, SubjectErased
 from muniment.domain.receipt import ConfigurationRecorded, ReceiptLeft
 from muniment.domain.session import (
     SessionRedacted,
@@ -13,6 +13,7 @@ from muniment.domain.session import (
     SummaryWithdrawn,
     TurnAdded,
     TurnRedacted,
+    TurnsExpired,
 )
 from muniment.domain.time import AsOf, Instant
 from tests import oracle
@@ -53,13 +54,24 @@ def said(ledger: Ledger, subject: str, at: Instant) -> list[tuple[str, str | Non
     return [(turn_id, text) for _, _, turn_id, text in sorted(spoken, key=lambda e: e[:2])]
 
 
-def is_unsaid(ledger: Ledger, session_id: str, number: int) -> bool:
+def is_redacted(ledger: Ledger, session_id: str, number: int) -> bool:
     """Whether the words of a turn were redacted, by themselves or with their session."""
     return any(
         each.session_id == session_id
         and each.event in (TurnRedacted(number=number), SessionRedacted())
         for each in ledger
     )
+
+
+def is_unsaid(ledger: Ledger, session_id: str, number: int) -> bool:
+    """Whether nobody can read the words of a turn: redacted, or kept long enough."""
+    is_expired = any(
+        each.session_id == session_id
+        and isinstance(each.event, TurnsExpired)
+        and number <= each.event.last_turn
+        for each in ledger
+    )
+    return is_expired or is_redacted(ledger, session_id, number)
 
 
 def summarised(
@@ -82,13 +94,22 @@ def summarised(
                 used[each.version] = first, last, not gone
             case SummaryWithdrawn(summary_version=version):
                 used.pop(version, None)
-            case TurnRedacted(number=number):
-                for version, (first, last, _) in list(used.items()):
-                    if first <= number <= last:
-                        del used[version]
+            case TurnRedacted() | TurnsExpired() as event:
+                used = {
+                    version: kept
+                    for version, kept in used.items()
+                    if not _reaches(event, kept[0], kept[1])
+                }
             case _:
                 pass
     return used
+
+
+def _reaches(event: TurnRedacted | TurnsExpired, first: int, last: int) -> bool:
+    """Whether what happened took words from a summary of some turns."""
+    if isinstance(event, TurnRedacted):
+        return first <= event.number <= last
+    return first <= event.last_turn
 
 
 def configured(ledger: Ledger, at: Instant) -> dict[str, object]:
@@ -105,6 +126,15 @@ def recalled(ledger: Ledger, subject: str, at: Instant) -> list[ReceiptLeft]:
     mine = since_erased(ledger, subject)
     receipts = [each.event for each in mine if isinstance(each.event, ReceiptLeft)]
     return [each for each in receipts if each.asked_at <= at]
+
+
+def asked(ledger: Ledger, subject: str, left: ReceiptLeft) -> str | None:
+    """Return what was asked, as far as a receipt of *subject* says so still."""
+    is_expired = any(
+        isinstance(each.event, RecordsExpired) and left.asked_at < each.event.until
+        for each in since_erased(ledger, subject)
+    )
+    return None if is_expired or left.recall is None else left.recall.query
 
 
 def since_erased(ledger: Ledger, subject: str) -> list[Recorded]:

@@ -17,8 +17,9 @@ from hypothesis.stateful import (
     rule,
 )
 
-from muniment import Badcase, MemoryStore, SearchHits
-from muniment.api.turns import REDACTED
+from muniment import Badcase, MemoryStore, RetentionRule, SearchHits
+from muniment.api.turns import EXPIRED
+from muniment.domain.keeping import DAY_US, LEAST_DAYS, Records
 from muniment.domain.time import Instant
 from muniment.instants import moment
 from tests import machines
@@ -30,6 +31,7 @@ from tests.stores import MEMORY, POSTGRESQL, SECOND, SQLITE, Backend, SettableCl
 EXAMPLES = {MEMORY: 1 / 8, SQLITE: 1 / 20, POSTGRESQL: 1 / 50}
 """How many of the profile's examples are run at each place."""
 STEPS_MAX = 25
+LONG_US = LEAST_DAYS[Records.RECEIPT] * DAY_US
 
 users = st.sampled_from([*USERS, USERS[0]])
 picks = st.integers(0, 5)
@@ -68,7 +70,8 @@ class ReplayMachine(RuleBasedStateMachine):
     @rule(user=users, pick=picks, from_a_turn=st.booleans())
     def remember(self, user: str, pick: int, *, from_a_turn: bool) -> None:
         now, content = self.tick(), self.life.new_text("fact")
-        turns = self.life.turns(user)[pick:][:1] if from_a_turn else []
+        readable = self.life.turns(user, readable=True)
+        turns = readable[pick:][:1] if from_a_turn else []
         fact = self.store.remember(content, user_id=user, source_turns=turns)
         self.life.asserted(user, fact.fact_id, now, content, turns)
 
@@ -132,6 +135,14 @@ class ReplayMachine(RuleBasedStateMachine):
         else:
             self.store.redact_turn(turn_id)
         self.life.unsaid(user, session_id, None if whole else turn_id, now)
+
+    @rule(user=users, records=st.sampled_from([Records.RECEIPT, Records.TURN]))
+    def keep_no_longer(self, user: str, records: Records) -> None:
+        self.clock.now += LONG_US + DAY_US
+        now, kept = self.tick(), RetentionRule(records=records, older_than_us=LONG_US)
+        self.store.retain([kept], user_id=user)
+        assert self.store.plan_retention([kept], user_id=user) == ()
+        self.life.expired(user, records, now)
 
     @rule(user=users, pick=picks)
     def summarise(self, user: str, pick: int) -> None:
@@ -221,17 +232,20 @@ class ReplayMachine(RuleBasedStateMachine):
         convo = oracle.said(ledger, user, at)
         receipts = oracle.recalled(ledger, user, at)
         shown = [(each.fact_id, each.content) for each in case.memory]
-        assert shown == [(name, text or REDACTED) for name, text in memory]
+        token = self.life.token
+        assert shown == [(name, text or token(name)) for name, text in memory]
         told = [(each.turn_id, each.content) for each in case.convo]
-        assert told == [(name, text or REDACTED) for name, text in convo]
+        assert told == [(name, text or token(name)) for name, text in convo]
         assert case.config == oracle.configured(ledger, at)
-        assert [each.query for each in case.receipts] == [
-            each.recall and each.recall.query for each in receipts
-        ]
+        asked = [oracle.asked(ledger, user, each) for each in receipts]
+        assert [each.query for each in case.receipts] == asked
+        assert [each.token is None for each in case.receipts] == list(map(bool, asked))
         had = {fact_id for each in receipts for fact_id, _ in each.served}
         gone = {name for name, text in (*memory, *convo) if text is None}
         gone |= had & self.life.all_redacted()
+        gone |= {str(e.position) for e in case.receipts if e.token == EXPIRED}
         assert {each.name for each in case.gone} == gone
+        assert all(each.since for each in case.gone if each.token == EXPIRED)
 
     @invariant()
     def a_search_of_then_finds_what_it_found(self) -> None:

@@ -10,19 +10,27 @@ from muniment import MemoryStore, Principal, RetentionRule
 from muniment.api.cli import main
 from muniment.client import Client
 from muniment.domain.access import Role
+from muniment.domain.keeping import DAY_US, Records
 from muniment.domain.policy import YEAR_US
+from muniment.domain.time import Instant
 from muniment.errors import LedgerNotEmptyError, UnknownFactError
+from muniment.instants import moment
 from tests.forgetting.traces import Backup
 from tests.served import client_of, served
 from tests.stores import NEW_YEAR, SECOND, SQLITE, SettableClock, backend_at
 
 
 SAID = ["CANARY eins", "CANARY zwei", "CANARY drei"]
+ASKED = "CANARY vier"
+"""What is said in a turn, asked in a recall, and why an officer looked."""
+
+SIX_YEARS_US = 2_192 * DAY_US
 ALL_RULES = [
     RetentionRule(older_than_us=SECOND),
     RetentionRule(unused_for_us=SECOND),
     RetentionRule(importance_below=1.0),
     RetentionRule(thin_older_than_us=YEAR_US),
+    *(RetentionRule(records=each, older_than_us=SIX_YEARS_US) for each in Records),
 ]
 OFFICER = Principal(id="officer-1", roles=(Role.COMPLIANCE_OFFICER, Role.ADMINISTRATOR))
 WHY = "asked by the person"
@@ -33,7 +41,7 @@ class Told:
 
     def __init__(self, directory: Path, *users: str) -> None:
         self.backend = backend_at(SQLITE, directory=directory, postgres_url=None)
-        self.clock = SettableClock(NEW_YEAR - 5 * YEAR_US + SECOND)
+        self.clock = SettableClock(NEW_YEAR - 7 * YEAR_US + SECOND)
         self.store = self.open()
         self.facts = {user: self._tell(user) for user in users}
 
@@ -43,6 +51,11 @@ class Told:
         for content in SAID[1:]:
             self.tick()
             self.store.update(fact.fact_id, content=content)
+        session_id = self.store.start_session(user_id=user).session_id
+        self.store.add_turn(session_id, role="user", content=ASKED)
+        self.store.search(ASKED, user_id=user)
+        self.store.flush_receipts()
+        self.store.acting_as(OFFICER).get_all(user_id=user, reason=ASKED)
         self.tick()
         return fact.fact_id
 
@@ -59,6 +72,19 @@ class Told:
         except UnknownFactError:
             return []
         return [e.content for e in history if e.kind in ("asserted", "revised")]
+
+    def recorded(self, user: str) -> list[str | None]:
+        """Return what was said, asked and looked for long ago, as far as it can be read."""
+        # Read past what is withheld for now: that is kept all the same.
+        before = moment(Instant(NEW_YEAR - 6 * YEAR_US))
+        store, receipts = self.store, self.store.get_receipts(user_id=user, end=before)
+        turns = store.get_turns_before(user_id=user, timestamp=before)
+        looks = store.access_log(user_id=user)
+        return [
+            *(each.content for each in turns),
+            *(each.query for each in receipts),
+            *(each.reason for each in looks if each.recorded_at < before),
+        ]
 
     @contextmanager
     def service(self) -> Iterator[Client]:
@@ -112,6 +138,11 @@ def erase_by_command(told: Told, user: str) -> None:
     told.command("erase", "--user", user, "--reason", WHY)
 
 
+def retain_records_by_command(told: Told, user: str) -> None:
+    for kind in (Records.RECEIPT, Records.LOOK, Records.TURN):
+        told.command("retain", "--user", user, "--records", kind, "--older-than", "2192d")
+
+
 def retain_by_command(told: Told, user: str) -> None:
     told.command("retain", "--user", user, "--thin-older-than", "365d")
 
@@ -122,10 +153,15 @@ TAKES: dict[str, Take] = {
         *(retain, redact, erase),
         *(retain_by_http, redact_by_http, erase_by_http),
         *(retain_by_command, redact_by_command, erase_by_command),
+        retain_records_by_command,
         retain_all,
     )
 }
 """By name: each path by which what a user said goes for good, where no hold is."""
+
+OF_FACTS = {redact, redact_by_http, redact_by_command, retain_by_command}
+OF_RECORDS = {retain_records_by_command}
+"""Those that take nothing but a fact, or nothing but records; the others take both."""
 
 
 @pytest.mark.slow
@@ -134,9 +170,11 @@ def test_each_path_takes_content_that_no_hold_binds(tmp_path: Path) -> None:
     told.clock.now = NEW_YEAR
 
     for user, take in TAKES.items():
-        assert told.said(user) == SAID
+        assert (told.said(user), told.recorded(user)) == (SAID, [ASKED] * 3)
         take(told, user)
-        assert SAID[0] not in told.said(user), user
+        assert (SAID[0] in told.said(user)) == (take in OF_RECORDS), user
+        left = [ASKED] * 3 if take in OF_FACTS else []
+        assert [each for each in told.recorded(user) if each] == left, user
     told.store.close()
 
 
@@ -153,7 +191,7 @@ class Held(Told):
 
     def check(self) -> None:
         """Check that nothing went that was said, and that the hold is still there."""
-        assert self.said("ann") == SAID
+        assert (self.said("ann"), self.recorded("ann")) == (SAID, [ASKED] * 3)
         assert [each.hold_id for each in self.store.list_holds(user_id="ann")] == ["h-1"]
         assert self.store.verify()
         self.tick()

@@ -22,7 +22,7 @@ def clock() -> SettableClock:
     return SettableClock()
 
 
-def due(store: MemoryStore, *rules: RetentionRule) -> dict[str, str]:
+def due(store: MemoryStore, *rules: RetentionRule) -> dict[str | None, str]:
     return {each.fact_id: each.cause for each in store.plan_retention(rules)}
 
 
@@ -265,15 +265,37 @@ def test_no_fact_is_merged_into_one_that_says_nothing_now(
         over = store.remember("drinks tea", user_id="ann", expires_at=expires_at)
         gone = store.remember("has tea", user_id="ann")
         store.forget(gone.fact_id)
+        waits = store.remember("is to go", user_id="ann")
+        store.place_hold(user_id="ann", matter="case 9", fact_id=waits.fact_id)
+        assert store.forget(waits.fact_id, mode="redact").deferred
         clock.now += DAY
 
-        for other in (over, gone):
+        for other in (over, gone, waits):
             with pytest.raises(FactNotCurrentError):
                 store.merge(one.fact_id, into=other.fact_id)
         with pytest.raises(InvalidValueError, match="another fact"):
             store.merge(one.fact_id, into=one.fact_id)
 
         assert said(store, user_id="ann") == ["likes tea"]
+
+
+def test_what_is_relied_on_is_not_merged_into_what_is_not(backend: Backend) -> None:
+    with backend.open(embedder="none", upkeep=False) as store:
+        vouched = store.remember("喜欢茶", user_id="ann")
+        heard = store.remember("爱喝茶", user_id="ann", status="unverified")
+        rumour = store.remember("茶", user_id="ann", status="unverified")
+
+        with pytest.raises(InvalidValueError, match="active, as the fact that goes"):
+            store.merge(vouched.fact_id, into=heard.fact_id)
+        found = [each.fact_id for each in store.search("茶", user_id="ann")]
+        store.merge(rumour.fact_id, into=heard.fact_id)
+        store.correct(heard.fact_id, status="active")
+        store.merge(vouched.fact_id, into=heard.fact_id)
+
+        assert found == [vouched.fact_id]
+        assert [each.fact_id for each in store.search("茶", user_id="ann")] == [
+            heard.fact_id
+        ]
 
 
 def test_facts_of_two_subjects_are_not_merged(backend: Backend) -> None:

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from muniment import ErasureStatus, Fact, MemoryStore
+from muniment.errors import IndexUnavailableError
+from tests.forgetting.conftest import Sharing
 from tests.forgetting.traces import traces
 from tests.stores import Backend, backend_at
 
@@ -113,3 +115,24 @@ def test_an_erasure_is_done_once_the_engine_has_heard_of_it(here: Backend) -> No
         assert kept.status is ErasureStatus.DONE
         looked_at = {each.store for each in kept.stores}
         assert looked_at == {"vault", "timeline", "conversation", "recall"}
+
+
+def test_an_erasure_waits_for_nobody_where_no_engine_outlives_its_process(
+    shared_place: tuple[str, Path],
+) -> None:
+    url, directory = shared_place
+    here = Sharing("postgresql", url, directory, "ledger-without-engine")
+    with (
+        here.open(embedder="hashing") as embedding,
+        here.open(embedder="hashing") as store,
+    ):
+        store.remember(SAID, user_id=USER)
+        done = embedding.catch_up()
+        assert (done.reached, done.pending) == (done.head, 0)
+        with pytest.raises(IndexUnavailableError, match="no engine"):
+            embedding.reconcile()
+
+        certificate = store.erase(user_id=USER, reason="asked")
+
+        assert certificate.status is ErasureStatus.DONE
+        assert {each.store: each.removed for each in certificate.stores}["recall"] == 1

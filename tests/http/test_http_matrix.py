@@ -21,6 +21,7 @@ from tests.access.matrix import (
     HIDDEN,
     IDENTITIES,
     LEDGER,
+    LIKE_OTHER,
     OK,
     REASON,
     REASONED,
@@ -39,9 +40,6 @@ HEAVY = frozenset({"archive", "reindex", "rotate_key", "verify", "rebuild"})
 
 SAYS_WHY = frozenset({"erase", "export_evidence"})
 """What has no meaning without a reason: the document requires it."""
-
-LIKE_OTHER = frozenset({"almost", "namesake", "other_agent"})
-"""Who differs from a stranger in what the decision looks at, which is not HTTP's."""
 
 Made = tuple[Sequence[Any], Mapping[str, Any]]
 

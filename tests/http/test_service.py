@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from muniment import Cause, MemoryStore, Principal, RetentionRule, Scope
+from muniment import Cause, MemoryStore, Principal, Records, RetentionRule, Scope
 from muniment.api.turns import REDACTED
 from muniment.errors import (
     IdempotencyConflictError,
@@ -137,7 +137,9 @@ def test_what_an_officer_does_over_http_is_as_embedded(
         certificate = officer.erasure_certificate(str(deferred.subject_ref))
         log = officer.access_log(reason=REASON, limit=1)
         rules = [RetentionRule(category=None, older_than_us=1_000_000)]
+        rules.append(RetentionRule(records=Records.TURN, older_than_us=1_000_000))
         due = officer.plan_retention(rules, user_id="u-held", reason=REASON)
+        report = officer.report_retention(rules, user_id="u-held", reason=REASON)
 
     assert (hold.hold_id, hold.matter) == ("h/1", "案件 4711")
     assert str(deferred.status) == "DEFERRED"
@@ -147,6 +149,8 @@ def test_what_an_officer_does_over_http_is_as_embedded(
     assert certificate.text.startswith(store.origin)
     assert (log.items[0].verb, log.items[0].actor) == ("list_holds", "o-1")
     assert due == ()
+    assert (str(report.status), report.acts) == ("DONE", ())
+    assert report.text.startswith(store.origin)
 
 
 def test_a_problem_has_one_shape_and_names_the_request(raw: httpx.Client) -> None:

@@ -91,6 +91,9 @@ FORMATS = {
     "tree-head.v1": note,
     "inclusion-proof.v1": inclusion,
     "consistency-proof.v1": consistency,
-    "erasure-certificate.v1": certificate,
+    "erasure-certificate.v2": certificate,
 }
 """How each is made, by the name of its golden file."""
+
+FORMER = {"erasure-certificate.v1"}
+"""These are not made any more, and read."""

@@ -39,6 +39,15 @@ def test_no_head_is_signed_where_none_is_asked_for(backend: Backend) -> None:
         assert sizes(store) == []
 
 
+def test_a_head_is_signed_before_a_copy_is_given_out(backend: Backend) -> None:
+    with backend.open(tree_head_every=0) as store:
+        store.remember("likes tea", user_id="ann")
+
+        given = store.export(user_id="ann")
+
+        assert sizes(store) == [given.position]
+
+
 def test_writers_of_several_stores_sign_each_due_head_once(durable: Backend) -> None:
     with durable.open(tree_head_every=5) as one, durable.open(tree_head_every=5) as two:
 

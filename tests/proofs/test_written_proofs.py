@@ -74,7 +74,7 @@ def test_what_is_written_today_has_the_golden_bytes(name: str) -> None:
 
 
 def test_every_golden_file_of_a_proof_has_its_maker() -> None:
-    assert {each.stem for each in GOLDEN.glob("*.txt")} == set(signed.FORMATS)
+    assert {each.stem for each in GOLDEN.glob("*.txt")} == {*signed.FORMATS, *signed.FORMER}
 
 
 def test_every_golden_proof_is_accepted() -> None:
@@ -83,10 +83,13 @@ def test_every_golden_proof_is_accepted() -> None:
     check_consistency(golden("consistency-proof.v1"), old=signed.note(OLD_SIZE))
 
     head = proof.read_head(note, public_key=PUBLIC_KEY)
-    certified = proof.read_note(golden("erasure-certificate.v1"), public_key=PUBLIC_KEY)
 
     assert (head.origin, head.size) == (ORIGIN, SIZE)
-    assert certified.startswith(f"{ORIGIN}\nmuniment erasure certificate 1\nstatus DONE\n")
+    for form in (1, 2):
+        text = golden(f"erasure-certificate.v{form}")
+        certified = proof.read_note(text, public_key=PUBLIC_KEY)
+        begins = f"{ORIGIN}\nmuniment erasure certificate {form}\nstatus DONE\n"
+        assert certified.startswith(begins)
 
 
 def test_a_signed_note_is_what_c2sp_specifies() -> None:
@@ -153,7 +156,7 @@ def test_every_bit_of_a_certificate_counts() -> None:
     def check(text: str) -> object:
         return proof.read_note(text, public_key=PUBLIC_KEY)
 
-    assert refuses_every_turn(golden("erasure-certificate.v1"), check) > 2_000
+    assert refuses_every_turn(golden("erasure-certificate.v2"), check) > 2_000
 
 
 @pytest.mark.slow
@@ -206,14 +209,14 @@ def test_the_fields_of_a_transaction_do_not_run_into_each_other() -> None:
 
 
 def test_a_key_that_did_not_sign_is_refused() -> None:
-    for text in (golden("tree-head.v1"), golden("erasure-certificate.v1")):
+    for text in (golden("tree-head.v1"), golden("erasure-certificate.v2")):
         with pytest.raises(RefusedError, match="no signature by the key of"):
             proof.read_note(text, public_key=bytes(32))
 
 
 def test_a_certificate_is_no_tree_head() -> None:
     with pytest.raises(RefusedError, match="not a number"):
-        proof.read_head(golden("erasure-certificate.v1"), public_key=PUBLIC_KEY)
+        proof.read_head(golden("erasure-certificate.v2"), public_key=PUBLIC_KEY)
 
 
 @pytest.mark.parametrize(

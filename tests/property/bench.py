@@ -130,12 +130,12 @@ class Bench:
         """Do *write*, a rollback, which must leave believed what *answer* says."""
         moved_at = self.model.moved_at(write.subject)
         if isinstance(answer, Rollback):
-            if answer.clashing and on_conflict == "abort":
-                answer = RollbackConflictError
-            elif self.model.is_frozen(write.subject):
+            if self.model.is_frozen(write.subject):
                 answer = SubjectFrozenError
             elif planned_at is not None and planned_at < moved_at:
                 answer = PlanOutdatedError
+            elif answer.clashing and on_conflict == "abort":
+                answer = RollbackConflictError
         if not isinstance(answer, Rollback):
             assert refusal(write.call) is answer
             assert self.new_events() == []

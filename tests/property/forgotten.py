@@ -65,6 +65,8 @@ class MemoryModel:
         deferred: Facts to be redacted, in the order that was asked for.
         erasing: Whether it is to be erased once no hold binds it.
         thinned: Since when and until when it was thinned, if it was.
+        session_id: The session in which all was said, if something was.
+        turns: What was said in it, and when.
     """
 
     life: int = 0
@@ -73,6 +75,8 @@ class MemoryModel:
     deferred: list[str] = field(default_factory=list)
     erasing: bool = False
     thinned: tuple[int, int] | None = None
+    session_id: str | None = None
+    turns: list[tuple[int, str]] = field(default_factory=list)
 
     def is_held(self, fact_id: str) -> bool:
         return any(bound in (None, fact_id) for bound in self.holds.values())
@@ -118,6 +122,7 @@ class ForgettingModel:
         redacted: Facts whose content is gone.
         erased: Users with the number of the life that is gone.
         thinned: By fact until when it was thinned, and what went then.
+        expired: By session until when what was said in it went.
     """
 
     users: dict[str, MemoryModel]
@@ -125,6 +130,23 @@ class ForgettingModel:
     redacted: set[str] = field(default_factory=set)
     erased: set[tuple[str, int]] = field(default_factory=set)
     thinned: dict[str, list[tuple[int, set[int]]]] = field(default_factory=dict)
+    expired: dict[str, int] = field(default_factory=dict)
+
+    def expire(self, until: int) -> int:
+        """Let what was said before then go, unless it is held; return in how many."""
+        found = 0
+        for memory in self.users.values():
+            gone = self.expired.get(str(memory.session_id), 0)
+            due = any(gone <= at < until for at, _ in memory.turns)
+            if due and not memory.holds:
+                self.expired[str(memory.session_id)] = until
+                found += 1
+        return found
+
+    def told(self, memory: MemoryModel) -> list[str | None]:
+        """Return what can be read of what was said."""
+        gone = self.expired.get(str(memory.session_id), 0)
+        return [None if memory.erasing or at < gone else said for at, said in memory.turns]
 
     def thin(self, until: int) -> set[str]:
         """Thin what no hold binds; return the facts of which something went."""
@@ -186,7 +208,12 @@ class ForgettingModel:
                 if fact.redacted_at is None:
                     self._thin_again(memory, fact_id, fact)
         return ForgettingModel(
-            users, backup.times, self.redacted, self.erased, self.thinned
+            users,
+            backup.times,
+            self.redacted,
+            self.erased,
+            self.thinned,
+            self.expired,
         )
 
     def _thin_again(self, memory: MemoryModel, fact_id: str, fact: FactModel) -> None:

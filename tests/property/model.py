@@ -162,6 +162,13 @@ class Model:
         if base is None:
             return FactNotCurrentError
         valid, version = base
+        before = self.happened(fact_id)[version - 1]
+        assert isinstance(before, FactAsserted | FactRevised)
+        assert before.content is not None
+        expires_at = before.traits.expires_at
+        is_over = expires_at is not None and expires_at <= now
+        if is_over and cause is RevisionCause.CHANGED and item.expires_at is None:
+            return FactNotCurrentError
         start, end = (
             (now, FOREVER) if cause is RevisionCause.CHANGED else (valid.start, valid.end)
         )
@@ -169,9 +176,6 @@ class Model:
         end = end if item.valid_to is None else item.valid_to
         if start >= end:
             return InvalidPeriodError
-        before = self.happened(fact_id)[version - 1]
-        assert isinstance(before, FactAsserted | FactRevised)
-        assert before.content is not None
         said = FactRevised(
             valid=Period(start, end),
             traits=_traits(item, before.traits),

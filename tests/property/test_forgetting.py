@@ -20,6 +20,7 @@ from hypothesis.stateful import (
 
 from muniment import MemoryStore, RetentionRule
 from muniment.api.certificates import ErasureStatus
+from muniment.domain.keeping import DAY_US, Records
 from muniment.domain.policy import YEAR_US
 from muniment.domain.time import Instant
 from muniment.errors import ArchiveAheadError, ThinnedError, UnknownFactError
@@ -34,6 +35,7 @@ from tests.years import year, year_of
 USERS = ("ann", "bob")
 OLD = RetentionRule(older_than_us=20 * SECOND)
 LONG_AGO = RetentionRule(thin_older_than_us=YEAR_US)
+TURNS = RetentionRule(records=Records.TURN, older_than_us=DAY_US)
 EXAMPLES = {MEMORY: 1 / 6, SQLITE: 1 / 15, POSTGRESQL: 1 / 40}
 """How many of the profile's examples are run at each place."""
 STEPS_MAX = 15
@@ -191,6 +193,31 @@ class ForgettingMachine(RuleBasedStateMachine):
         self.clock.now += SECOND
         self.model.times[-1] = self.clock.now
 
+    @rule(user_id=users)
+    def say(self, user_id: str) -> None:
+        memory, now, said = (
+            self.model.users[user_id],
+            self.tick(),
+            f"CANARY {next(self.numbers)}",
+        )
+        if memory.session_id is None:
+            memory.session_id = self.store.start_session(user_id=user_id).session_id
+            now = self.tick()
+        self.store.add_turn(memory.session_id, role="user", content=said)
+        memory.turns.append((now, said))
+
+    @precondition(lambda self: any(each.turns for each in self.model.users.values()))
+    @rule(days=st.sampled_from([0, 1, 2]))
+    def expire_turns(self, days: int) -> None:
+        self.clock.now += days * DAY_US
+        now = self.tick()
+        due = self.model.expire((now - DAY_US) // DAY_US * DAY_US)
+        with Destroying(self):
+            receipts = self.store.retain([TURNS])
+        assert len(receipts) == due
+        self.clock.now += SECOND
+        self.model.times[-1] = self.clock.now
+
     @precondition(lambda self: self.is_durable)
     @rule(reopen=st.booleans())
     def maintain(self, *, reopen: bool) -> None:
@@ -244,6 +271,13 @@ class ForgettingMachine(RuleBasedStateMachine):
                 is_redacted = fact.redacted_at is not None
                 assert told == fact.told
                 assert (history.versions[-1].kind == "redacted") == is_redacted
+
+    @invariant()
+    def what_was_said_is_as_the_model_says(self) -> None:
+        for memory in self.model.users.values():
+            if memory.session_id is not None:
+                turns = self.store.get_turns(memory.session_id)
+                assert [each.content for each in turns] == self.model.told(memory)
 
     @invariant()
     def every_memory_was_as_the_model_says(self) -> None:

@@ -37,6 +37,7 @@ from muniment.domain.events import (
     FactThinned,
     HoldPlaced,
     HoldReleased,
+    RecordsExpired,
     RedactionDeferred,
     RequestAnswered,
     RetireCause,
@@ -50,6 +51,7 @@ from muniment.domain.events import (
     Traits,
     WordsRedactionDeferred,
 )
+from muniment.domain.keeping import DAY_US, Records
 from muniment.domain.receipt import (
     ConfigurationRecorded,
     Recall,
@@ -68,6 +70,7 @@ from muniment.domain.session import (
     SummaryWithdrawn,
     TurnAdded,
     TurnRedacted,
+    TurnsExpired,
     Words,
 )
 from muniment.domain.time import BEGINNING, FOREVER, Instant, Period
@@ -175,6 +178,18 @@ EXAMPLES: dict[str, list[Event]] = {
     ],
     "subject.thinned.v1": [
         SubjectThinned(since=BEGINNING, until=Instant(1_672_531_200_000_000)),
+    ],
+    "subject.records_expired.v1": [
+        RecordsExpired(records=records, until=MARCH, older_than_us=DAY_US * 184, count=7)
+        for records in (Records.RECEIPT, Records.LOOK, Records.EMERGENCY)
+    ],
+    "session.turns_expired.v1": [
+        TurnsExpired(
+            last_turn=12, whole=False, until=MARCH, older_than_us=DAY_US * 30, count=10
+        ),
+        TurnsExpired(
+            last_turn=0, whole=True, until=MARCH, older_than_us=DAY_US * 30, count=0
+        ),
     ],
     "subject.frozen.v2": [SubjectFrozen(hides=False), SubjectFrozen(hides=True)],
     "subject.thawed.v1": [SubjectThawed()],

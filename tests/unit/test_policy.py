@@ -1,13 +1,15 @@
 """Which facts rules retire: decisions over explicit inputs, to the microsecond."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from muniment.domain.events import RetireCause
-from muniment.domain.policy import RetainedFact, RetentionRule, retirement
+from muniment.domain.keeping import DAY_US, Records
+from muniment.domain.policy import RetainedFact, RetentionRule, expiry, retirement
 from muniment.domain.time import Instant
 from muniment.errors import InvalidValueError
 
@@ -26,6 +28,52 @@ FACT = RetainedFact(
 OLD = RetentionRule(older_than_us=NOW)
 UNUSED = RetentionRule(unused_for_us=NOW)
 UNIMPORTANT = RetentionRule(importance_below=0.5)
+
+DAY = DAY_US
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"records": "receipt"},
+        {"records": "turn", "older_than_us": DAY, "category": "drink"},
+        {"records": "turn", "older_than_us": DAY, "unused_for_us": DAY},
+        {"records": "turn", "older_than_us": DAY, "importance_below": 0.5},
+        {"records": "turn", "older_than_us": 400 * DAY, "thin_older_than_us": 400 * DAY},
+        {"records": "fact", "older_than_us": 400 * DAY},
+        {"records": ["turn"], "older_than_us": DAY},
+        {"records": "turn", "older_than_us": 0},
+    ],
+)
+def test_a_rule_about_records_has_one_kind_and_one_limit(fields: dict[str, Any]) -> None:
+    with pytest.raises(InvalidValueError):
+        RetentionRule(**fields)
+
+
+@given(days=st.integers(1, 400), others=st.lists(st.integers(1, 400)), now=st.integers(0))
+def test_of_several_rules_the_shortest_cuts_at_the_beginning_of_a_day(
+    days: int, others: list[int], now: int
+) -> None:
+    rules = [
+        RetentionRule(records=Records.TURN, older_than_us=each * DAY)
+        for each in (*others, days)
+    ]
+
+    due = expiry(Records.TURN, [*rules, OLD], now=Instant(now))
+
+    shortest = min(days, *others) if others else days
+    assert due is not None
+    assert due.older_than_us == shortest * DAY
+    assert due.until % DAY == 0
+    assert 0 <= now - shortest * DAY - due.until < DAY
+    assert expiry(Records.LOOK, rules, now=Instant(now)) is None
+
+
+def test_a_rule_about_records_retires_no_fact() -> None:
+    rule = RetentionRule(records=Records.TURN, older_than_us=1)
+
+    assert retirement(FACT, [rule], now=NOW) is None
+
 
 durations = st.integers(1, 2 * NOW)
 instants = st.integers(0, NOW).map(Instant)

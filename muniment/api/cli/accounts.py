@@ -5,13 +5,13 @@ from typing import TypeAlias, assert_never
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from muniment.api.accesses import AccessEntry, AccessLog
-from muniment.api.cli.answers import Emergencies, Keys
-from muniment.api.cli.tables import columns, instant, words
+from muniment.api.accesses import AccessEntry, AccessLog, EmergencyPage
+from muniment.api.cli.answers import Keys
+from muniment.api.cli.tables import columns, instant, more, words
 from muniment.domain.access import Principal
 
 
-Account: TypeAlias = AccessLog | Emergencies | Keys | Principal
+Account: TypeAlias = AccessLog | EmergencyPage | Keys | Principal
 
 
 def rendered(answer: Account) -> RenderableType:
@@ -19,7 +19,7 @@ def rendered(answer: Account) -> RenderableType:
     match answer:
         case AccessLog():
             return _log(answer)
-        case Emergencies():
+        case EmergencyPage():
             return _emergencies(answer)
         case Keys():
             return _keys(answer)
@@ -37,10 +37,9 @@ def _log(found: AccessLog) -> RenderableType:
         table.add_row(
             instant(each.recorded_at), words(who), _did(each), words(whose), _why(each)
         )
-    more = (
-        [] if found.next_cursor is None else [Text(f"before: {found.next_cursor}", "dim")]
-    )
-    return Group(table, *more) if len(found) else Text("nobody looked", "dim")
+    if not len(found):
+        return Text("nobody looked", "dim")
+    return Group(table, *more(found.next_cursor))
 
 
 def _did(entry: AccessEntry) -> Text:
@@ -53,16 +52,18 @@ def _why(entry: AccessEntry) -> Text:
     return words(None if entry.reason is None else f"{entry.reason}{matter}")
 
 
-def _emergencies(found: Emergencies) -> RenderableType:
+def _emergencies(found: EmergencyPage) -> RenderableType:
     table = columns("emergency", "when", "who", "whose")
-    for each in found.emergencies:
+    for each in found:
         table.add_row(
             each.glass_id,
             instant(each.recorded_at),
             words(each.actor),
             words("(erased, or nobody)" if each.scope is None else str(each.scope)),
         )
-    return table if found.emergencies else Text("nothing waits for a review", "dim")
+    if not len(found):
+        return Text("nothing waits for a review", "dim")
+    return Group(table, *more(found.next_cursor))
 
 
 def _keys(found: Keys) -> RenderableType:

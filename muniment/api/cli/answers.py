@@ -8,19 +8,29 @@ from muniment.api import answers, certificates
 
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from muniment import Difference, Progress
-    from muniment.api.accesses import AccessLog, EmergencyAccess
+    from muniment.api.accesses import AccessLog, EmergencyPage
+    from muniment.api.contexts import Context
     from muniment.api.credentials import ApiKey
     from muniment.api.custody import Hold, Verification
-    from muniment.api.explaining import Diagnosis
+    from muniment.api.diagnoses import Diagnosis
+    from muniment.api.entrusting import HandedOver, SharedFact
     from muniment.api.found import SearchHits
     from muniment.api.giving import Evidence
     from muniment.api.importing import Imported
     from muniment.api.loading import Loaded
+    from muniment.api.proposals import Proposal, ProposalPage
+    from muniment.api.receipts import RecallReceipt
     from muniment.api.replaying import Badcase
     from muniment.api.retaining import Retirement
+    from muniment.api.retention_report import RetentionReport
+    from muniment.api.summaries import Summary
+    from muniment.api.turns import Session, Turn
     from muniment.archive.told import ArchivePlan, Rows
     from muniment.domain.access import Principal
+    from muniment.domain.text import Json
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,10 +169,18 @@ class Due:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retained:
-    """The facts that were retired, and those that were thinned, by rule."""
+    """
+    What rules did.
+
+    Attributes:
+        retired: Facts that are not used any more.
+        thinned: Facts whose old history went.
+        expired: How many records went, by kind.
+    """
 
     retired: tuple[str, ...]
     thinned: tuple[str, ...]
+    expired: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,10 +263,74 @@ class Reconciled:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Emergencies:
-    """The emergency accesses that wait for a review."""
+class Shared:
+    """What a team or all know now, and who answers for it."""
 
-    emergencies: "tuple[EmergencyAccess, ...]"
+    shared: "tuple[SharedFact, ...]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sessions:
+    """The conversations of somebody."""
+
+    sessions: "tuple[Session, ...]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Turns:
+    """What was said."""
+
+    turns: "tuple[Turn, ...]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summaries:
+    """Conversations in fewer words."""
+
+    summaries: "tuple[Summary, ...]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Withdrawn:
+    """A summary that is no longer used."""
+
+    session_id: str
+    version: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawn:
+    """What was drawn from a turn."""
+
+    versions: tuple[answers.FactVersion, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipts:
+    """What agents were given."""
+
+    receipts: "tuple[RecallReceipt, ...]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Uses:
+    """When a fact was given to an agent."""
+
+    uses: "tuple[datetime, ...]"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lost:
+    """How many receipts were lost, at most."""
+
+    lost: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration:
+    """How agents were set up, by name."""
+
+    configuration: "Mapping[str, Json]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,9 +344,13 @@ Answer: TypeAlias = (
     "answers.Fact | answers.FactHistory | answers.MemoryDiff | answers.MemorySnapshot"
     "| answers.Page | answers.Receipt | answers.RollbackPlan"
     "| certificates.ErasureCertificate | certificates.ErasurePlan | Verification"
-    "| AccessLog | Emergencies | Keys | Principal"
+    "| AccessLog | EmergencyPage | Keys | Principal"
     "| SearchHits | Blamed | Certified | Diagnosis | Due | Held | Indexed | Loaded"
     "| Made | Modified | Rebuilt | Reconciled | Reproduced | Retained | Rotated | Told"
+    "| Proposal | ProposalPage | Shared | HandedOver"
+    "| Session | Sessions | Turn | Turns | Summaries | Withdrawn | Drawn"
+    "| Context | Receipts | Uses | Lost | Configuration"
     "| ArchivePlan | ArchiveRun | Evidence | FromArchive | Imported | Rows"
+    "| RetentionReport"
 )
 """What a command answers, once."""

@@ -9,6 +9,7 @@ import typer
 from muniment.api.cli import (
     archiving,
     auditing,
+    dealing,
     demonstrating,
     erasing,
     giving,
@@ -56,7 +57,8 @@ def _muniment(
 
     The store is --store, or MUNIMENT_STORE, or ./memory. Only init and demo make one.
     At a terminal answers are tables; in a pipe, or with --json, they are JSON.
-    Exit codes: 0 fine, 1 our bug, 2 bad input, 3 not found, 4 conflict, 5 forbidden.
+    Exit codes: 0 fine, 1 our bug or a damaged store, 2 bad input, 3 not found,
+    4 conflict or not now, 5 forbidden.
     """
 
 
@@ -176,6 +178,8 @@ _add(
     'search "deadline" --user u-123 --scope team:eng --as-of 2026-03-25T10:30:00+08:00',
 )
 
+dealing.add_all(app, _add)
+
 _TAKE_BACK: Final = "Take back"
 _add(
     _TAKE_BACK,
@@ -224,6 +228,12 @@ _add(
     retention.retain,
     "retain --category chat --older-than 90d --plan",
     "retain --rules retention.toml --yes --every 1h",
+)
+_add(
+    _FORGET,
+    "retention-report",
+    retention.retention_report,
+    "retention-report --rules retention.toml --start 2026-01-01T00:00:00Z",
 )
 
 _PROVE: Final = "Prove"

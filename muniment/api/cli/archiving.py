@@ -8,6 +8,7 @@ import typer
 
 from muniment.api.cli import terminal
 from muniment.api.cli.answers import ArchiveRun
+from muniment.api.cli.asking import Looker
 from muniment.api.cli.place import Place
 
 
@@ -42,6 +43,7 @@ class Age:
 def archive(
     context: typer.Context,
     age: Age,
+    looker: Looker,
     at: Place,
     *,
     plan: Annotated[
@@ -66,8 +68,9 @@ def archive(
     is asked for then comes from the archive.
     """
     if context.invoked_subcommand is not None:
+        _refuse_before(context)
         return
-    with at.opened() as store:
+    with looker.asked(at) as store:
         if plan:
             at.answer(store.plan_archive(until=age.until, older_than=age.span))
             return
@@ -88,8 +91,21 @@ def archive(
     )
 
 
+def _refuse_before(context: typer.Context) -> None:
+    """Refuse options before the name of another command, which has its own."""
+    for name in context.params:
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise typer.TyperException(
+                f"say options after {context.invoked_subcommand}: those before it are of "
+                "archive alone, and would not be used"
+            )
+
+
 def query(
-    sql: Annotated[str, typer.Argument(metavar="SQL", help="One SELECT.")], at: Place
+    sql: Annotated[str, typer.Argument(metavar="SQL", help="One SELECT.")],
+    looker: Looker,
+    at: Place,
 ) -> None:
     """
     Ask the archive in SQL, where the package duckdb is installed.
@@ -97,6 +113,6 @@ def query(
     There are two views, events and transactions. Content is sealed there, so what can be
     asked is who, when, what kind, how many. A question reads the archive and nothing else.
     """
-    with at.opened() as store:
+    with looker.asked(at) as store:
         found = store.query_archive(sql)
     at.answer(found)

@@ -1,98 +1,57 @@
 """Commands that look as somebody, and show who looked; and the keys of callers."""
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, TypedDict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from muniment.api.cli import terminal
-from muniment.api.cli.answers import Emergencies, Keys
-from muniment.api.cli.options import Author, Whose
+from muniment.api.cli.answers import Keys
+from muniment.api.cli.asking import Author, Looker
+from muniment.api.cli.options import Cursor, Limit, Whose
 from muniment.api.cli.place import Place
 from muniment.domain.access import Kind, Principal, Role
 
 
 if TYPE_CHECKING:
-    from muniment import ActingStore, MemoryStore
     from muniment.api.credentials import IssuedKey
 
 
-_PANEL = "Who asks"
-
-
-class Why(TypedDict):
-    """Why somebody looks, by the names of an acting store."""
-
-    reason: str | None
-    matter: str | None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asker:
-    """
-    Who asks, and why.
+class Officer:
+    """Who looks, by their name an officer; there is always somebody."""
 
-    Whoever can run this on the store's files has its keys: --as says in whose name it is
-    done, so that it is recorded; it keeps nobody out.
-    """
-
-    as_: Annotated[
-        str | None,
-        typer.Option("--as", metavar="ID", help="In whose name.", rich_help_panel=_PANEL),
-    ] = None
+    looker: Looker
     role: Annotated[
         list[Role] | None,
         typer.Option(
             help="With this role; compliance_officer if left out. May be repeated.",
-            rich_help_panel=_PANEL,
-        ),
-    ] = None
-    api_key: Annotated[
-        str | None,
-        typer.Option(
-            metavar="KEY",
-            envvar="MUNIMENT_API_KEY",
-            help="As whom this API key stands for, instead.",
-            rich_help_panel=_PANEL,
-        ),
-    ] = None
-    reason: Annotated[
-        str | None,
-        typer.Option(metavar="TEXT", help="Why; recorded.", rich_help_panel=_PANEL),
-    ] = None
-    matter: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TEXT", help="The case it is for; recorded.", rich_help_panel=_PANEL
+            rich_help_panel="Who asks",
         ),
     ] = None
 
-    def acting(self, store: "MemoryStore") -> "ActingStore":
+    @property
+    def named(self) -> Looker:
         """
-        Return *store* as who asks may use it.
+        Who looks, with their roles.
 
         Raises:
             TyperException: If nobody is named.
-            NotAuthenticatedError: If the API key opens nothing.
         """
-        if self.as_ is not None:
-            roles = tuple(self.role or (Role.COMPLIANCE_OFFICER,))
-            return store.acting_as(Principal(id=self.as_, roles=roles))
-        if self.api_key is None:
+        asker = self.looker.asker
+        roles = [*(self.role or ()), *(asker.as_role or ())]
+        if not roles and asker.as_ is not None:
+            roles = [Role.COMPLIANCE_OFFICER]
+        named = replace(asker, as_role=roles)
+        if not named.is_somebody:
             raise typer.TyperException("say in whose name with --as ID, or use --api-key")
-        credential = store.authenticate(self.api_key)
-        return store.acting_as(credential.principal, verbs=credential.verbs)
-
-    @property
-    def why(self) -> Why:
-        """Why they look."""
-        return {"reason": self.reason, "matter": self.matter}
+        return replace(self.looker, asker=named)
 
 
 def as_of(
     when: Annotated[str, typer.Argument(metavar="TIME", help="What was known then.")],
     whose: Whose,
-    asker: Asker,
+    officer: Officer,
     at: Place,
     valid_at: Annotated[
         str | None,
@@ -100,21 +59,19 @@ def as_of(
     ] = None,
 ) -> None:
     """Show what was believed of somebody at a moment; recorded before it is shown."""
-    with at.opened() as store:
-        found = asker.acting(store).get_memory_as_of(
-            timestamp=when, scope=whose.scope, valid_at=valid_at, **asker.why
-        )
+    with officer.named.asked(at) as store:
+        found = store.get_memory_as_of(timestamp=when, scope=whose.scope, valid_at=valid_at)
     at.answer(found)
 
 
 def history(
     fact_id: Annotated[str, typer.Argument(metavar="FACT", help="The id of a fact.")],
-    asker: Asker,
+    officer: Officer,
     at: Place,
 ) -> None:
     """Show every version of a fact; recorded before it is shown."""
-    with at.opened() as store:
-        found = asker.acting(store).get_fact_history(fact_id, **asker.why)
+    with officer.named.asked(at) as store:
+        found = store.get_fact_history(fact_id)
     at.answer(found)
 
 
@@ -122,26 +79,21 @@ def diff(
     first: Annotated[str, typer.Argument(metavar="TIME_A", help="The first side.")],
     second: Annotated[str, typer.Argument(metavar="TIME_B", help="The second side.")],
     whose: Whose,
-    asker: Asker,
+    officer: Officer,
     at: Place,
 ) -> None:
     """Show what differs between two moments; recorded before it is shown."""
-    with at.opened() as store:
-        found = asker.acting(store).diff_memory(
-            time_a=first, time_b=second, scope=whose.scope, **asker.why
-        )
+    with officer.named.asked(at) as store:
+        found = store.diff_memory(time_a=first, time_b=second, scope=whose.scope)
     at.answer(found)
 
 
 def log(
     whose: Whose,
-    asker: Asker,
+    officer: Officer,
     at: Place,
-    limit: Annotated[int, typer.Option(help="At most so many, 1 to 1,000.")] = 100,
-    cursor: Annotated[
-        str | None,
-        typer.Option(metavar="TEXT", help="Where the part before ended; see next_cursor."),
-    ] = None,
+    limit: Limit = 100,
+    cursor: Cursor = None,
 ) -> None:
     """
     Show who looked at a memory, or at all of them, the last look first.
@@ -149,35 +101,36 @@ def log(
     Looking at this is recorded, too, unless somebody looks at their own.
     """
     scope = whose.scope if whose.named else None
-    with at.opened() as store:
-        found = asker.acting(store).access_log(
-            scope=scope, limit=limit, cursor=cursor, **asker.why
-        )
+    with officer.named.asked(at) as store:
+        found = store.access_log(scope=scope, limit=limit, cursor=cursor)
     at.answer(found)
 
 
-def emergencies(asker: Asker, at: Place) -> None:
-    """List the emergency accesses that no officer has reviewed."""
-    with at.opened() as store:
-        found = asker.acting(store).list_broken_glass(**asker.why)
-    at.answer(Emergencies(emergencies=found))
+def emergencies(
+    officer: Officer, at: Place, limit: Limit = 100, cursor: Cursor = None
+) -> None:
+    """List the emergency accesses that no officer has reviewed, the latest last."""
+    with officer.named.asked(at) as store:
+        found = store.list_broken_glass(limit=limit, cursor=cursor)
+    at.answer(found)
 
 
 def review(
     glass_id: Annotated[str, typer.Argument(metavar="ID", help="As emergencies lists it.")],
-    asker: Asker,
+    officer: Officer,
     at: Place,
 ) -> None:
     """Record that an emergency access was looked into; --reason says what came of it."""
-    with at.opened() as store:
-        receipt = asker.acting(store).review_broken_glass(glass_id, reason=asker.reason)
+    looker = officer.named
+    with looker.asked(at) as store:
+        receipt = store.review_broken_glass(glass_id, reason=looker.reason)
     at.answer(receipt)
 
 
-def whoami(asker: Asker, at: Place) -> None:
+def whoami(officer: Officer, at: Place) -> None:
     """Show who asks: what --as and --role say, or whom an API key stands for."""
     with at.opened() as store:
-        found = asker.acting(store).whoami()
+        found = officer.named.asker.acting(store).whoami()
     at.answer(found)
 
 
@@ -245,7 +198,7 @@ def issue(
 ) -> None:
     """Make an API key, and show it this once."""
     stands_for = holder.named(principal)
-    with at.opened() as store:
+    with author.asked(at) as store:
         issued = store.issue_api_key(
             stands_for, verbs=holder.verb or None, ends_at=ends_at, **author.by
         )
@@ -265,21 +218,21 @@ def roll(
     ] = None,
 ) -> None:
     """Make another API key for the same principal, and end the old one."""
-    with at.opened() as store:
+    with author.asked(at) as store:
         issued = store.roll_api_key(key_id, old_ends_at=old_ends_at, **author.by)
     _show_once(issued, at)
 
 
 def revoke(key_id: KeyId, author: Author, at: Place) -> None:
     """End an API key: from now on it opens nothing."""
-    with at.opened() as store:
+    with author.asked(at) as store:
         receipt = store.revoke_api_key(key_id, **author.by)
     at.answer(receipt)
 
 
-def list_(at: Place) -> None:
+def list_(at: Place, looker: Looker) -> None:
     """List every API key there ever was; without what opens."""
-    with at.opened() as store:
+    with looker.asked(at) as store:
         found = store.list_api_keys()
     at.answer(Keys(keys=found))
 

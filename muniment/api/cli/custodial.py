@@ -9,6 +9,7 @@ from muniment.api.certificates import ErasureCertificate, ErasurePlan, ErasureSt
 from muniment.api.cli.answers import Certified, Due, Held, Retained, Rotated
 from muniment.api.cli.tables import columns, spans, words
 from muniment.api.custody import Verification
+from muniment.api.retention_report import RetentionReport
 
 
 Custodial: TypeAlias = (
@@ -19,6 +20,7 @@ Custodial: TypeAlias = (
     | Due
     | Held
     | Retained
+    | RetentionReport
     | Rotated
 )
 KINDS = (
@@ -29,6 +31,7 @@ KINDS = (
     Due,
     Held,
     Retained,
+    RetentionReport,
     Rotated,
 )
 
@@ -57,6 +60,10 @@ def rendered(answer: Custodial) -> RenderableType:
             return _holds(answer)
         case Retained():
             return _retained(answer)
+        case RetentionReport():
+            # Not laid out: a signature is over every character.
+            head = words(f"{answer.status}", _STYLES[answer.status])
+            return Group(head, words(answer.text, "dim"))
         case Rotated():
             return Text(f"{answer.keys:,} keys wrapped anew", "green")
         case _:
@@ -96,10 +103,11 @@ def _certificate(certificate: ErasureCertificate) -> RenderableType:
 
 
 def _due(due: Due) -> RenderableType:
-    table = columns("fact", "whose", "why")
+    table = columns("what", "whose", "why")
     for each in due.due:
         why = f"{each.cause} {spans(each.versions)}".strip()
-        table.add_row(each.fact_id, words(str(each.scope)), why)
+        what = each.fact_id or f"{each.count:,} {each.records} {each.session_id or ''}"
+        table.add_row(what.strip(), words(str(each.scope)), why)
     return table if due.due else Text("nothing is due", "dim")
 
 
@@ -107,6 +115,8 @@ def _retained(retained: Retained) -> RenderableType:
     text = f"{len(retained.retired):,} facts retired"
     if retained.thinned:
         text += f", {len(retained.thinned):,} thinned"
+    for records, count in retained.expired.items():
+        text += f", {count:,} {records} records made unreadable"
     return Text(text, "green")
 
 

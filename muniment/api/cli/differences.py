@@ -48,8 +48,8 @@ def receipt(done: Receipt) -> RenderableType:
 
 
 _WAITS: Final = (
-    "some of it waits: for a legal hold, and is not used until then, or for a frozen "
-    "memory that has a copy"
+    "some of it waits: for a legal hold, or for the thaw of a memory that has a copy, and "
+    "is not used until then"
 )
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from muniment.api.certificates import (
+    RECALL,
     SHARED,
     ErasureCertificate,
     ErasurePlan,
@@ -13,7 +14,8 @@ from muniment.api.certificates import (
 )
 from muniment.api.cli import exits, terminal
 from muniment.api.cli.answers import Certified, Held
-from muniment.api.cli.options import Author, Whose
+from muniment.api.cli.asking import Approval, Author, KeyedDoer, Looker
+from muniment.api.cli.options import Whose
 from muniment.api.cli.place import Place
 
 
@@ -53,6 +55,7 @@ def erase(
         bool, typer.Option("--plan", help="Show what it would reach, and destroy nothing.")
     ] = False,
     yes: Yes = False,
+    approval: Approval = None,
 ) -> None:
     """
     Erase a memory for good: unreadable and unfindable at every moment, everywhere.
@@ -65,8 +68,8 @@ def erase(
     is kept, the memory is no longer used, and it is erased when the last hold is released.
 
     Keep the answer: it is a signed certificate. PARTIAL, with the exit code 4, means that
-    the memory itself can be read no more, but something is left: a store is not verified
-    yet, and opening the store again goes on; or what was shared waits for a hold or a thaw.
+    the memory itself can be read no more, but something is left, and says what: a store is
+    not verified yet, or what was shared waits for a hold or a thaw.
     """
     scope = whose.scope
     if not plan and author.reason is None:
@@ -77,7 +80,7 @@ def erase(
             "--plan, then repeat with --yes"
         )
     fields: Any = author.by
-    with at.opened() as store:
+    with author.asked(at, approval=approval) as store:
         if plan or at.is_for_a_person:
             planned = store.plan_erasure(scope=scope)
             at.answer(planned)
@@ -100,6 +103,11 @@ def _left(certificate: ErasureCertificate) -> str:
             f"what was shared is left ({copies}): it goes once the holds that bind it are "
             "released, and the memories it is in thawed"
         )
+    if any(each.store == RECALL and not each.verified for each in certificate.stores):
+        return (
+            "the index has not heard of it yet: run muniment catch-up, then look again: "
+            f"muniment certificate {certificate.subject_ref}"
+        )
     return "a store is not verified yet; open the store again to go on"
 
 
@@ -110,7 +118,7 @@ def redact(
             metavar="TURN-OR-SESSION", help="Its id; that of a turn ends with its number."
         ),
     ],
-    author: Author,
+    doer: KeyedDoer,
     at: Place,
     *,
     keep_facts: Annotated[
@@ -131,14 +139,12 @@ def redact(
             "a redaction asks before it destroys, and nobody can be asked here: repeat "
             "with --yes"
         )
-    fields: Any = {"facts": "keep" if keep_facts else "redact", **author.by}
-    if author.session or author.turn:
-        raise typer.TyperException("--session and --turn say nothing about a redaction")
+    fields: Any = {"facts": "keep" if keep_facts else "redact", **doer.by}
     # Imported here: with it comes the database's library, which `--help` can do without.
     from muniment.api.turns import named_turn  # noqa: PLC0415
 
     is_turn = named_turn(words) is not None
-    with at.opened() as store:
+    with doer.asked(at) as store:
         if not yes:
             # What is not there is not asked about.
             _ = store.get_turn(words) if is_turn else store.get_session(words)
@@ -155,6 +161,7 @@ def certificate(
         str,
         typer.Argument(metavar="SUBJECT", help="The random name that erase answered."),
     ],
+    looker: Looker,
     at: Place,
 ) -> None:
     """
@@ -162,7 +169,7 @@ def certificate(
 
     The name of the user leads nowhere any more; the random name in the first answer does.
     """
-    with at.opened() as store:
+    with looker.asked(at) as store:
         found = store.erasure_certificate(subject_ref)
     at.answer(Certified(certificate=found))
 
@@ -178,7 +185,7 @@ def hold(whose: Whose, binding: Binding, author: Author, at: Place) -> None:
     scope = whose.scope
     if not binding.matter:
         raise typer.TyperException("say what the hold is for with --matter")
-    with at.opened() as store:
+    with author.asked(at) as store:
         receipt = store.place_hold(
             scope=scope,
             matter=binding.matter,
@@ -195,6 +202,7 @@ def release(
     whose: Whose,
     author: Author,
     at: Place,
+    approval: Approval = None,
 ) -> None:
     """
     Release a legal hold, and do what waited for it, in the order it was asked for.
@@ -202,15 +210,15 @@ def release(
     Look first with holds and with erase --plan: what waits is then done at once.
     """
     scope = whose.scope
-    with at.opened() as store:
+    with author.asked(at, approval=approval) as store:
         receipt = store.release_hold(hold_id, scope=scope, **author.by)
     at.answer(receipt)
 
 
-def holds(whose: Whose, at: Place) -> None:
+def holds(whose: Whose, looker: Looker, at: Place) -> None:
     """List the legal holds in force on a memory, in the order they were placed."""
     scope = whose.scope
-    with at.opened() as store:
+    with looker.asked(at) as store:
         found = Held(holds=store.list_holds(scope=scope))
     at.answer(found)
 

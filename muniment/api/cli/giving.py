@@ -7,7 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from muniment.api.cli import terminal
-from muniment.api.cli.options import Author, Whose
+from muniment.api.cli.asking import Author, Looker
+from muniment.api.cli.options import Whose
 from muniment.api.cli.place import Place
 
 
@@ -63,7 +64,7 @@ def evidence(
     if author.reason is None:
         raise typer.TyperException("--reason is needed: it is recorded with the package")
     given: Any = {name: each for name, each in author.by.items() if name != "reason"}
-    with at.opened() as store:
+    with author.asked(at) as store:
         made = store.export_evidence(
             out,
             scope=whose.scope,
@@ -131,7 +132,7 @@ def export(
     """
     from muniment.api.giving import given_out  # noqa: PLC0415 - slow, not for --help
 
-    with at.opened() as store:
+    with author.asked(at) as store:
         found = store.export(
             scope=whose.scope,
             matter=matter,
@@ -159,6 +160,7 @@ def import_(
             help="What export wrote.",
         ),
     ],
+    looker: Looker,
     at: Place,
 ) -> None:
     """
@@ -168,6 +170,6 @@ def import_(
     this ledger's own; those of the other are kept as claimed_at. Importing the same file
     again adds nothing, so an import that was interrupted is finished by repeating it.
     """
-    with at.opened() as store:
+    with looker.asked(at) as store:
         found = store.import_export(file)
     at.answer(found)

@@ -1,14 +1,15 @@
 """Commands for an incident: stop writes, see what a rollback would do, do it, undo it."""
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import muniment
 from muniment.api.cli import terminal
-from muniment.api.cli.options import Author, Whose
+from muniment.api.cli.asking import Approval, Author
+from muniment.api.cli.options import Whose
 from muniment.api.cli.place import Place
 from muniment.api.retrying import anew
 from muniment.errors import PlanOutdatedError, RollbackConflictError
@@ -164,6 +165,44 @@ class Wanted:
             scope=self.whose.scope, to=self.target.to, where=self.target.cause
         )
 
+    def done(
+        self,
+        store: "muniment.MemoryStore",
+        on_conflict: OnConflict,
+        author: Author,
+        *,
+        seen: "RollbackPlan | None",
+    ) -> "Receipt":
+        """
+        Do it by what was asked for: others agree to that, and not to a plan of a moment.
+
+        Raises:
+            PlanOutdatedError: If it would do something else than was *seen*.
+        """
+        if seen is not None and (now := self.plan(store)).diff != seen.diff:
+            raise PlanOutdatedError(seen.position, now.position)
+        by: Any = author.by
+        if self.fact_id is not None:
+            assert self.target.to_version is not None, "they go together"
+            return store.rollback_fact(
+                self.fact_id, to_version=self.target.to_version, **by
+            )
+        scope = self.whose.scope
+        if self.target.to is not None:
+            return store.rollback_to_timestamp(
+                rollback_to=self.target.to, scope=scope, **by
+            )
+        if by.keys() - {"actor", "reason", "idempotency_key"}:
+            raise typer.TyperException(
+                "in somebody's name, leave out --trigger, --session and --turn"
+            )
+        assert self.target.cause is not None, "it is one of three"
+        cause: Any = asdict(self.target.cause)
+        by["by_actor"] = by.pop("actor", None)
+        return store.rollback_where(
+            scope=scope, on_conflict=on_conflict.value, **cause, **by
+        )
+
 
 def rollback(
     target: Target,
@@ -181,6 +220,7 @@ def rollback(
     yes: Annotated[
         bool, typer.Option("--yes", "-y", help="Do it without asking, for scripts.")
     ] = False,
+    approval: Approval = None,
 ) -> None:
     """
     Bring back what was believed: of one fact, at a moment, or without one cause.
@@ -198,7 +238,7 @@ def rollback(
             "a rollback asks before it writes, and nobody can be asked here: look at the "
             "plan with --dry-run, then repeat with --yes"
         )
-    with at.opened() as store:
+    with author.asked(at, approval=approval) as store:
         plan = wanted.plan(store)
         if dry_run or at.is_for_a_person:
             at.answer(plan)
@@ -206,9 +246,12 @@ def rollback(
             return
         if not yes:
             _ask(plan, on_conflict)
-            receipt = store.apply(plan, on_conflict=on_conflict.value, **author.by)
-        else:
+        if author.doer.asker.is_somebody:
+            receipt = wanted.done(store, on_conflict, author, seen=None if yes else plan)
+        elif yes:
             receipt = _applied(store, wanted, on_conflict, author)
+        else:
+            receipt = store.apply(plan, on_conflict=on_conflict.value, **author.by)
     # A person has just seen the same diff as a plan.
     at.answer(replace(receipt, diff=None) if at.is_for_a_person else receipt)
 
@@ -218,6 +261,7 @@ def undo(
     author: Author,
     at: Place,
     on_conflict: OnConflictOption = OnConflict.ABORT,
+    approval: Approval = None,
 ) -> None:
     """
     Take back one transaction: a rollback, another undo, or any write to facts.
@@ -225,7 +269,7 @@ def undo(
     Nothing is removed, so an undo can be undone in turn. History and blame show which
     transaction wrote what.
     """
-    with at.opened() as store:
+    with author.asked(at, approval=approval) as store:
         receipt = store.undo(tx_id, on_conflict=on_conflict.value, **author.by)
     at.answer(receipt)
 
@@ -246,7 +290,7 @@ def freeze(
     their memory, or withdrew consent.
     """
     scope = whose.scope
-    with at.opened() as store:
+    with author.asked(at) as store:
         receipt = store.freeze(scope=scope, hide=hide, **author.by)
     at.answer(receipt)
 
@@ -254,7 +298,7 @@ def freeze(
 def thaw(whose: Whose, author: Author, at: Place) -> None:
     """Accept writes to a frozen memory again, and use what was hidden."""
     scope = whose.scope
-    with at.opened() as store:
+    with author.asked(at) as store:
         receipt = store.thaw(scope=scope, **author.by)
     at.answer(receipt)
 

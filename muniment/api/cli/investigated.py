@@ -9,7 +9,7 @@ from muniment.api.badcases import summary_of
 from muniment.api.cli import tables
 from muniment.api.cli.answers import Reproduced
 from muniment.api.cli.terminal import visible
-from muniment.api.explaining import Diagnosis
+from muniment.api.diagnoses import Diagnosis
 
 
 def rendered(answer: Diagnosis | Reproduced) -> RenderableType:

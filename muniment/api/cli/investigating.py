@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from muniment.api.cli.answers import Reproduced
+from muniment.api.cli.asking import Looker
 from muniment.api.cli.options import Whose
 from muniment.api.cli.place import Place
 
@@ -18,6 +19,7 @@ At = Annotated[
 
 def reproduce(
     whose: Whose,
+    looker: Looker,
     at_place: Place,
     at: Annotated[
         str, typer.Option(metavar="TIME", help="When it was answered, or recalled.")
@@ -28,6 +30,7 @@ def reproduce(
             metavar="DIR", help="Write the case into this directory, to be run elsewhere."
         ),
     ] = None,
+    *,
     agent: Annotated[
         str | None,
         typer.Option(metavar="MODULE:FUNCTION", help="Ask this agent again, and compare."),
@@ -35,6 +38,9 @@ def reproduce(
     turns: Annotated[
         int, typer.Option(metavar="N", help="Most turns, the newest.")
     ] = 1_000,
+    receipts: Annotated[
+        int, typer.Option(metavar="N", help="Most receipts, the newest.")
+    ] = 100,
 ) -> None:
     """
     Rebuild the moment of an answer: memory, words, configuration and receipts of then.
@@ -51,9 +57,9 @@ def reproduce(
     )
 
     called = None if agent is None else named_agent(agent)
-    with at_place.opened() as store:
+    with looker.asked(at_place) as store:
         case = store.reproduce_badcase(
-            scope=whose.scope, timestamp=at, agent=called, turns=turns
+            scope=whose.scope, timestamp=at, agent=called, turns=turns, receipts=receipts
         )
     files = () if out is None else write_badcase(case, out)
     at_place.answer(Reproduced(case=case, files=tuple(str(each) for each in files)))
@@ -61,6 +67,7 @@ def reproduce(
 
 def why(
     whose: Whose,
+    looker: Looker,
     at_place: Place,
     expect: Annotated[
         str, typer.Option(metavar="TEXT", help="What the agent should have known.")
@@ -79,6 +86,6 @@ def why(
     It asks in order whether it was ever said, written (when, by whom), still believed,
     would be found by a search then and now, was recalled, and went into the prompt.
     """
-    with at_place.opened() as store:
+    with looker.asked(at_place) as store:
         found = store.why(expect, scope=whose.scope, query=query, at=at)
     at_place.answer(found)

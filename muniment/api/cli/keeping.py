@@ -1,16 +1,20 @@
 """Commands that keep a store: make it, fill it, fold it anew."""
 
-from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import muniment
 from muniment.api.cli import terminal
 from muniment.api.cli.answers import FromArchive, Made, Rebuilt, Rotated
-from muniment.api.cli.options import Author
+from muniment.api.cli.asking import Author, Looker
+from muniment.api.cli.options import JsonLines
 from muniment.api.cli.place import Place
 from muniment.errors import StoreNotFoundError
+
+
+if TYPE_CHECKING:
+    from muniment.api.fields import By
 
 
 def init(at: Place) -> None:
@@ -31,16 +35,7 @@ def init(at: Place) -> None:
 
 
 def load(
-    file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE",
-            exists=True,
-            dir_okay=False,
-            readable=True,
-            help="JSON Lines, in UTF-8.",
-        ),
-    ],
+    file: JsonLines,
     author: Author,
     at: Place,
     *,
@@ -65,21 +60,32 @@ def load(
     """
     from muniment.api import lines, loading  # noqa: PLC0415 - slow, and not for --help
 
-    given = author.by
-    if given.pop("idempotency_key", None) or given.pop("source_turns", None):
-        raise typer.TyperException(
-            "--idempotency-key and --turn belong to one fact: say them in its line"
-        )
+    given = _of_all_lines(author)
     with at.opened() as store, terminal.progress(file.stat().st_size) as on_progress:
         found = loading.load(
-            store, file, keep_going=keep_going, by=given, on_progress=on_progress
+            store,
+            file,
+            keep_going=keep_going,
+            by=given,
+            on_progress=on_progress,
+            remember_many=author.asking(store).remember_many,
         )
     at.answer(found)
     if found.problems:
         raise lines.load_error(found.problems, loaded=found.facts)
 
 
+def _of_all_lines(author: Author) -> "By":
+    given = author.by
+    if given.pop("idempotency_key", None) or given.pop("source_turns", None):
+        raise typer.TyperException(
+            "--idempotency-key and --turn belong to one fact: say them in its line"
+        )
+    return given
+
+
 def rebuild(
+    looker: Looker,
     at: Place,
     *,
     from_archive: Annotated[
@@ -98,6 +104,11 @@ def rebuild(
     positions, recorded times and proofs, as far as the archive reaches.
     """
     if from_archive:
+        if looker.asker.is_somebody:
+            raise typer.TyperException(
+                "--from-archive is not done in anybody's name: there is no ledger that "
+                "would know them"
+            )
         with terminal.counting("events restored") as progress:
             made = muniment.MemoryStore.rebuild_from_archive(
                 at.settings(), progress=progress
@@ -109,12 +120,12 @@ def rebuild(
         )
         at.answer(answer)
         return
-    with at.opened() as store:
+    with looker.asked(at) as store:
         found = Rebuilt(beliefs=store.rebuild())
     at.answer(found)
 
 
-def rotate_key(at: Place) -> None:
+def rotate_key(looker: Looker, at: Place) -> None:
     """
     Replace the key-encryption key while the store is in use.
 
@@ -126,7 +137,7 @@ def rotate_key(at: Place) -> None:
     A rotation that was interrupted goes on when it is run again. The contents are not
     touched, however many there are.
     """
-    with at.opened() as store, terminal.counting("keys wrapped anew") as counted:
+    with looker.asked(at) as store, terminal.counting("keys wrapped anew") as counted:
 
         def progress(done: int) -> None:
             if counted is not None:

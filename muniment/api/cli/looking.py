@@ -5,7 +5,8 @@ from typing import Annotated
 import typer
 
 from muniment.api.cli.answers import Blamed, Modified
-from muniment.api.cli.options import Whose
+from muniment.api.cli.asking import Looker
+from muniment.api.cli.options import AsOf, Cursor, Limit, Whose
 from muniment.api.cli.place import Place
 
 
@@ -19,6 +20,7 @@ ValidAt = Annotated[
 
 def as_of(
     whose: Whose,
+    looker: Looker,
     at: Place,
     when: Annotated[
         str | None,
@@ -50,41 +52,37 @@ def as_of(
     """
     scope = whose.scope
     with at.opened() as store:
-        if when is None:
-            # The store's own now: a database server has a clock of its own.
-            now = store.get_all(scope=scope, limit=1).recorded_at
-            found = store.get_memory_as_of(timestamp=now, scope=scope, valid_at=valid_at)
-        else:
-            found = store.get_memory_as_of(timestamp=when, scope=scope, valid_at=valid_at)
+        # The store's own now: a database server has a clock of its own. Nothing else of
+        # this is used, so it is nobody's look.
+        now = store.get_all(scope=scope, limit=1).recorded_at
+        found = looker.asking(store).get_memory_as_of(
+            timestamp=now if when is None else when, scope=scope, valid_at=valid_at
+        )
     at.answer(found)
 
 
 def get(
     fact_id: FactId,
+    looker: Looker,
     at: Place,
-    as_of: Annotated[
-        str | None,
-        typer.Option(metavar="TIME", help="What was known then; now if left out."),
-    ] = None,
+    as_of: AsOf = None,
     valid_at: ValidAt = None,
 ) -> None:
     """Show what is believed of one fact, now or at a moment before."""
-    with at.opened() as store:
+    with looker.asked(at) as store:
         found = store.get(fact_id, as_of=as_of, valid_at=valid_at)
     at.answer(found)
 
 
 def list_(
     whose: Whose,
+    looker: Looker,
     at: Place,
     category: Annotated[
         str | None, typer.Option(metavar="NAME", help="Only this category.")
     ] = None,
-    limit: Annotated[int, typer.Option(help="At most so many, 1 to 1,000.")] = 100,
-    cursor: Annotated[
-        str | None,
-        typer.Option(metavar="TEXT", help="Where the part before ended; see next_cursor."),
-    ] = None,
+    limit: Limit = 100,
+    cursor: Cursor = None,
 ) -> None:
     """
     List what is believed of somebody now, part by part.
@@ -92,16 +90,16 @@ def list_(
     Each part is read at the moment of the first, so nothing is missed or repeated while
     others write.
     """
-    with at.opened() as store:
+    with looker.asked(at) as store:
         found = store.get_all(
             scope=whose.scope, category=category, limit=limit, cursor=cursor
         )
     at.answer(found)
 
 
-def history(fact_id: FactId, at: Place) -> None:
+def history(fact_id: FactId, looker: Looker, at: Place) -> None:
     """Show every version of a fact, oldest first, with who made it and why."""
-    with at.opened() as store:
+    with looker.asked(at) as store:
         found = store.get_fact_history(fact_id)
     at.answer(found)
 
@@ -112,6 +110,7 @@ def diff(
         str, typer.Argument(metavar="TIME_B", help="The second side; may be earlier.")
     ],
     whose: Whose,
+    looker: Looker,
     at: Place,
     valid_at: Annotated[
         str | None,
@@ -127,7 +126,7 @@ def diff(
     Both times are recorded times: see as-of. Facts come or go with time alone, too: then
     the cause shown is the event that said when.
     """
-    with at.opened() as store:
+    with looker.asked(at) as store:
         found = store.diff_memory(
             time_a=first, time_b=second, scope=whose.scope, valid_at=valid_at
         )
@@ -139,6 +138,7 @@ def modified(
         str, typer.Argument(metavar="START", help="Recorded at or after this time.")
     ],
     whose: Whose,
+    looker: Looker,
     at: Place,
     end: Annotated[
         str | None,
@@ -146,21 +146,19 @@ def modified(
     ] = None,
 ) -> None:
     """Show the facts of which something was recorded in a span, and what it was."""
-    with at.opened() as store:
+    with looker.asked(at) as store:
         found = store.list_modified_facts(start=start, end=end, scope=whose.scope)
     at.answer(Modified(modified=found))
 
 
 def blame(
     whose: Whose,
+    looker: Looker,
     at: Place,
-    as_of: Annotated[
-        str | None,
-        typer.Option(metavar="TIME", help="What was known then; now if left out."),
-    ] = None,
+    as_of: AsOf = None,
     valid_at: ValidAt = None,
 ) -> None:
     """Show for each belief who said it, when, in which transaction and why."""
-    with at.opened() as store:
+    with looker.asked(at) as store:
         found = store.blame(scope=whose.scope, as_of=as_of, valid_at=valid_at)
     at.answer(Blamed(blame=found))

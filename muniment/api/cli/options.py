@@ -3,14 +3,42 @@
 import dataclasses
 import functools
 import inspect
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from muniment.api.fields import By
 from muniment.domain.scope import Scope
+from muniment.errors import InvalidValueError
+
+
+Limit = Annotated[int, typer.Option(help="At most so many, 1 to 1,000.")]
+Cursor = Annotated[
+    str | None,
+    typer.Option(metavar="TEXT", help="Where the part before ended; see next_cursor."),
+]
+
+AsOf = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="What was known then; now if left out."),
+]
+Newest = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="Only so many, the newest; all if left out."),
+]
+JsonLines = Annotated[
+    Path,
+    typer.Argument(
+        metavar="FILE",
+        exists=True,
+        dir_okay=False,
+        readable=True,
+        help="JSON Lines, in UTF-8.",
+    ),
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,80 +82,60 @@ class Whose:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Author:
-    """Who writes, why, and on whose word: see `By`."""
+class Memories:
+    """Which memories are asked at once: one of three, and others beside it or alone."""
 
-    actor: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Who does it.", rich_help_panel="Provenance"),
-    ] = None
-    reason: Annotated[
-        str | None,
-        typer.Option(metavar="TEXT", help="Why, in words.", rich_help_panel="Provenance"),
-    ] = None
-    trigger: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="What set it off.", rich_help_panel="Provenance"),
-    ] = None
-    session: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ID",
-            help="The conversation it happened in.",
-            rich_help_panel="Provenance",
-        ),
-    ] = None
-    turn: Annotated[
+    whose: Whose
+    scopes: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="ID",
-            help="A turn of conversation it rests on; may be repeated.",
-            rich_help_panel="Provenance",
-        ),
-    ] = None
-    idempotency_key: Annotated[
-        str | None,
-        typer.Option(
-            metavar="KEY",
-            help="A repeated key is answered as the first time and writes nothing.",
-            rich_help_panel="Provenance",
+            "--scope",
+            metavar="SCOPE",
+            help="Also this memory, such as team:eng. May be repeated.",
+            rich_help_panel="Whose",
         ),
     ] = None
 
     @property
-    def by(self) -> By:
-        """The fields given, by the names of the store."""
-        named = {
-            "actor": self.actor,
-            "reason": self.reason,
-            "trigger": self.trigger,
-            "session_id": self.session,
-            "source_turns": tuple(self.turn or ()) or None,
-            "idempotency_key": self.idempotency_key,
-        }
-        given: Any = {name: value for name, value in named.items() if value is not None}
-        fields: By = given
-        return fields
+    def scope(self) -> Scope | None:
+        """The one of three, as of `Whose`; none where only others are named."""
+        return None if self.scopes and self.whose.named == 0 else self.whose.scope
+
+
+def given(**named: object) -> Any:  # noqa: ANN401 - a mapping of the caller's kind
+    """Return what was said, by name, without what was not."""
+    return {name: value for name, value in named.items() if value is not None}
+
+
+def parsed(named: str, text: str | None) -> Any:  # noqa: ANN401 - the store looks at it
+    """
+    Return the JSON that *text* is; ``None`` for none.
+
+    Raises:
+        InvalidValueError: If it is none; *named* says what it is of.
+    """
+    if text is None:
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidValueError(named, text, "JSON") from error
 
 
 def grouped(function: Callable[..., None]) -> Callable[..., None]:
     """
     Return *function* with each parameter that is a group of options spread out.
 
-    Typer sees one option for each field of the group; *function* gets the group.
+    Typer sees one option for each field of the group, and of the groups in it; *function*
+    gets the group.
     """
     own = inspect.signature(function).parameters.values()
-    groups = {each.name: each.annotation for each in own if _is_group(each)}
+    groups = {each.name: each.annotation for each in own if _is_group(each.annotation)}
 
     @functools.wraps(function)
-    def called(**given: Any) -> None:  # noqa: ANN401 - as Typer parsed it
-        filled = {
-            name: group(
-                **{each.name: given.pop(each.name) for each in dataclasses.fields(group)}
-            )
-            for name, group in groups.items()
-        }
-        function(**given, **filled)
+    def called(**said: Any) -> None:  # noqa: ANN401 - as Typer parsed it
+        filled = {name: _filled(group, said) for name, group in groups.items()}
+        function(**said, **filled)
 
     spread = [
         each.replace(kind=inspect.Parameter.KEYWORD_ONLY)
@@ -140,17 +148,30 @@ def grouped(function: Callable[..., None]) -> Callable[..., None]:
     return called
 
 
-def _is_group(parameter: inspect.Parameter) -> bool:
-    return dataclasses.is_dataclass(parameter.annotation)
+def _is_group(annotation: object) -> bool:
+    return dataclasses.is_dataclass(annotation)
 
 
-def _spread(group: Any) -> list[inspect.Parameter]:  # noqa: ANN401 - any dataclass
-    return [
-        inspect.Parameter(
-            each.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=each.default,
-            annotation=each.type,
-        )
-        for each in dataclasses.fields(group)
-    ]
+def _filled(group: Any, said: dict[str, Any]) -> Any:  # noqa: ANN401 - any dataclass
+    """Return a *group*, its fields taken out of what was *said*."""
+    return group(
+        **{
+            each.name: _filled(each.type, said)
+            if _is_group(each.type)
+            else said.pop(each.name)
+            for each in dataclasses.fields(group)
+        }
+    )
+
+
+def _spread(group: Any) -> Iterator[inspect.Parameter]:  # noqa: ANN401 - as above
+    for each in dataclasses.fields(group):
+        if _is_group(each.type):
+            yield from _spread(each.type)
+        else:
+            yield inspect.Parameter(
+                each.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=each.default,
+                annotation=each.type,
+            )

@@ -3,7 +3,7 @@
 import shlex
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -87,11 +87,7 @@ class Place:
         if self.store == "":
             raise typer.TyperException("--store needs a directory or a URL")
         try:
-            settings = (
-                muniment.Settings()
-                if self.ledger is None
-                else muniment.Settings(ledger=self.ledger)
-            )
+            return muniment.Settings(**self._named())
         except ValidationError as error:
             wrong = error.errors()[0]
             field = ".".join(str(each) for each in wrong["loc"]).upper()
@@ -99,7 +95,15 @@ class Place:
                 f"MUNIMENT_{field}: {wrong['msg']}, not {wrong['input']!r}",
                 "mend it in the environment, or on the command line",
             ) from error
-        return settings if self.store is None else _at(self.store, settings)
+
+    def _named(self) -> dict[str, Any]:
+        """Return the settings that are said on the command line."""
+        from muniment.api.opening import url_of  # noqa: PLC0415 - slow, as above
+
+        ledger = {} if self.ledger is None else {"ledger": self.ledger}
+        if self.store is None:
+            return ledger
+        return {**ledger, "database_url": url_of(self.store)}
 
     @property
     def can_ask(self) -> bool:
@@ -135,10 +139,3 @@ class Place:
         """The options that name this place again, for a command that a reader can type."""
         store = "" if self.store is None else f" --store {shlex.quote(self.store)}"
         return store if self.ledger is None else f"{store} --ledger {self.ledger}"
-
-
-def _at(store: str, settings: "muniment.Settings") -> "muniment.Settings":
-    from muniment.api.opening import settings_for  # noqa: PLC0415 - slow, as above
-
-    url = settings_for(store).database_url
-    return settings.model_copy(update={"database_url": url})

@@ -7,6 +7,7 @@ import typer
 
 from muniment.api.cli import terminal
 from muniment.api.cli.answers import Consistency, Head, Inclusion, Signer
+from muniment.api.cli.asking import Looker
 from muniment.api.cli.place import Place
 from muniment.api.cli.schedules import Every, pause_of, repeated
 from muniment.errors import TamperedError
@@ -22,6 +23,7 @@ PublishTo = Annotated[
 
 
 def verify(
+    looker: Looker,
     at: Place,
     *,
     published: Annotated[
@@ -49,7 +51,7 @@ def verify(
     from muniment.api.publishing import notes_in  # noqa: PLC0415 - slow, not for --help
 
     notes = [note for each in published or () for note in notes_in(each)]
-    with at.opened() as store, terminal.counting("checked") as progress:
+    with looker.asked(at) as store, terminal.counting("checked") as progress:
         found = store.verify(published=notes, progress=progress)
     at.answer(found)
     if not found:
@@ -61,6 +63,7 @@ def prove(
     position: Annotated[
         int, typer.Argument(metavar="POSITION", help="Of the event, 1 for the first.")
     ],
+    looker: Looker,
     at: Place,
     *,
     envelope: Annotated[
@@ -80,7 +83,7 @@ def prove(
     """
     from muniment.api.publishing import envelope_fields  # noqa: PLC0415 - as above
 
-    with at.opened() as store:
+    with looker.asked(at) as store:
         proven = store.prove(position)
     fields = envelope_fields(proven) if envelope else None
     at.answer_text(Inclusion(proof=proven.text, envelope=fields), as_document=envelope)
@@ -91,6 +94,7 @@ def prove_consistency(
         int,
         typer.Argument(metavar="SIZE", help="Of the earlier tree head, its second line."),
     ],
+    looker: Looker,
     at: Place,
 ) -> None:
     """
@@ -99,12 +103,14 @@ def prove_consistency(
     Whoever kept that head sees that nothing before it was altered, removed or put in
     between.
     """
-    with at.opened() as store:
+    with looker.asked(at) as store:
         proof = store.prove_consistency(size)
     at.answer_text(Consistency(proof=proof))
 
 
-def tree_head(at: Place, *, publish_to: PublishTo = None, every: Every = None) -> None:
+def tree_head(
+    at: Place, looker: Looker, *, publish_to: PublishTo = None, every: Every = None
+) -> None:
     """
     Sign what the ledger holds now: its size and one hash over all of it.
 
@@ -118,7 +124,7 @@ def tree_head(at: Place, *, publish_to: PublishTo = None, every: Every = None) -
     pause = pause_of(every)
 
     def run() -> None:
-        with at.opened() as store:
+        with looker.asked(at) as store:
             note = store.tree_head()
             for witness in witnesses:
                 witness.publish(note)
@@ -127,7 +133,7 @@ def tree_head(at: Place, *, publish_to: PublishTo = None, every: Every = None) -
     repeated(run, pause=pause)
 
 
-def public_key(at: Place) -> None:
+def public_key(at: Place, looker: Looker) -> None:
     """
     Print the key that checks this ledger's signatures, as signed notes name it.
 
@@ -137,7 +143,7 @@ def public_key(at: Place) -> None:
 
     from muniment.api.publishing import verifier_key  # noqa: PLC0415 - as above
 
-    with at.opened() as store:
+    with looker.asked(at) as store:
         origin, key = store.origin, store.public_key
     named = verifier_key(origin, key)
     raw = base64.b64encode(key).decode()

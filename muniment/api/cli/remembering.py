@@ -1,16 +1,15 @@
 """Commands that write: what is remembered, what changed, what is no longer so."""
 
-import json
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
 
 from muniment.api.cli import terminal
+from muniment.api.cli.asking import Author
 from muniment.api.cli.looking import FactId
-from muniment.api.cli.options import Author, Whose
+from muniment.api.cli.options import Whose, given, parsed
 from muniment.api.cli.place import Place
-from muniment.errors import InvalidValueError
 
 
 _SAID = "What is said of it"
@@ -94,23 +93,22 @@ class Said:
     ] = None
 
     @property
-    def fields(self) -> dict[str, Any]:
+    def fields(self) -> Any:  # noqa: ANN401 - fields of a TypedDict
         """The fields given, by the names of the store."""
-        named = {
-            "category": self.category,
-            "attribute": self.attribute,
-            "valid_from": self.valid_from,
-            "valid_to": self.valid_to,
-            "source": self.source,
-            "status": self.status,
-            "confidence": self.confidence,
-            "importance": self.importance,
-            "core": self.core,
-            "entities": tuple(self.entity or ()) or None,
-            "metadata": _object(self.metadata),
-            "expires_at": self.expires_at,
-        }
-        return {name: value for name, value in named.items() if value is not None}
+        return given(
+            category=self.category,
+            attribute=self.attribute,
+            valid_from=self.valid_from,
+            valid_to=self.valid_to,
+            source=self.source,
+            status=self.status,
+            confidence=self.confidence,
+            importance=self.importance,
+            core=self.core,
+            entities=tuple(self.entity or ()) or None,
+            metadata=parsed("--metadata", self.metadata),
+            expires_at=self.expires_at,
+        )
 
 
 ExpectedVersion = Annotated[
@@ -150,7 +148,7 @@ def remember(
     corroboration of the fact there is.
     """
     scope, fields = whose.scope, said.fields
-    with at.opened() as store:
+    with author.asked(at) as store:
         fact = store.remember(content, scope=scope, **fields, **author.by)
     at.answer(fact)
 
@@ -171,7 +169,7 @@ def update(
     What it said before held until then. Without --valid-from, then is now.
     """
     fields = said.fields
-    with at.opened() as store:
+    with author.asked(at) as store:
         fact = store.update(
             fact_id,
             content=content,
@@ -199,7 +197,7 @@ def correct(
     What it said before stays in its history, and in what was known before.
     """
     fields = said.fields
-    with at.opened() as store:
+    with author.asked(at) as store:
         fact = store.correct(
             fact_id,
             content=content,
@@ -222,7 +220,7 @@ def end(
     expected_version: ExpectedVersion = None,
 ) -> None:
     """Say that a fact stopped being true."""
-    with at.opened() as store:
+    with author.asked(at) as store:
         receipt = store.end(
             fact_id, valid_to=valid_to, expected_version=expected_version, **author.by
         )
@@ -256,7 +254,7 @@ def forget(
     used until then.
     """
     if not redact:
-        with at.opened() as store:
+        with author.asked(at) as store:
             receipt = store.forget(fact_id, expected_version=expected_version, **author.by)
         at.answer(receipt)
         return
@@ -267,7 +265,7 @@ def forget(
             "a redaction asks before it destroys, and nobody can be asked here: repeat "
             "with --yes"
         )
-    with at.opened() as store:
+    with author.asked(at) as store:
         if not yes and not typer.confirm(f"Redact {fact_id} for good?", err=True):
             terminal.note("nothing was destroyed")
             raise typer.Exit(terminal.CANCELLED)
@@ -289,7 +287,7 @@ def merge(
 
     Nothing of what was known before changes, and undo or restore bring it back.
     """
-    with at.opened() as store:
+    with author.asked(at) as store:
         receipt = store.merge(fact_id, into=into, **author.by)
     at.answer(receipt)
 
@@ -298,7 +296,7 @@ def restore(
     fact_id: FactId, author: Author, at: Place, expected_version: ExpectedVersion = None
 ) -> None:
     """Believe again what was last believed of a fact of which nothing is believed."""
-    with at.opened() as store:
+    with author.asked(at) as store:
         receipt = store.restore(fact_id, expected_version=expected_version, **author.by)
     at.answer(receipt)
 
@@ -306,12 +304,3 @@ def restore(
 def _names(fields: list[str] | None) -> tuple[str, ...]:
     """Return fields as the store names them."""
     return tuple(each.replace("-", "_") for each in fields or ())
-
-
-def _object(text: str | None) -> Any:  # noqa: ANN401 - the store says what it may be
-    if text is None:
-        return None
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InvalidValueError("--metadata", text, "a JSON object") from error

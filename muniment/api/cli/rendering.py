@@ -5,7 +5,7 @@ from typing import assert_never
 from rich.console import RenderableType
 from rich.text import Text
 
-from muniment.api import answers, explaining
+from muniment.api import answers, diagnoses
 from muniment.api.cli import (
     accounts,
     archival,
@@ -13,7 +13,10 @@ from muniment.api.cli import (
     differences,
     findings,
     investigated,
+    recalled,
     tables,
+    talked,
+    together,
 )
 from muniment.api.cli.answers import (
     Answer,
@@ -39,6 +42,12 @@ def rendered(answer: Answer) -> RenderableType:  # noqa: C901, PLR0911, PLR0912 
         return archival.rendered(answer)
     if isinstance(answer, accounts.Account):
         return accounts.rendered(answer)
+    if isinstance(answer, together.Together):
+        return together.rendered(answer)
+    if isinstance(answer, talked.Talked):
+        return talked.rendered(answer)
+    if isinstance(answer, recalled.Recalled):
+        return recalled.rendered(answer)
     match answer:
         case answers.Fact():
             return tables.facts([answer])
@@ -66,7 +75,7 @@ def rendered(answer: Answer) -> RenderableType:  # noqa: C901, PLR0911, PLR0912 
             return tables.modified(answer.modified)
         case Made() | Rebuilt() | Loaded():
             return Text(_done(answer), "green")
-        case explaining.Diagnosis() | Reproduced():
+        case diagnoses.Diagnosis() | Reproduced():
             return investigated.rendered(answer)
         case Told():
             return Text("\n".join(["Go on asking:", *(f"  {e}" for e in answer.try_next)]))

@@ -8,8 +8,9 @@ import typer
 
 from muniment.api.cli import terminal
 from muniment.api.cli.answers import Due, Retained
+from muniment.api.cli.asking import Author, Looker
 from muniment.api.cli.erasing import Yes
-from muniment.api.cli.options import Author, Whose
+from muniment.api.cli.options import Whose, given
 from muniment.api.cli.place import Place
 from muniment.api.cli.schedules import Every, pause_of, repeated
 from muniment.domain.policy import THINNED
@@ -17,10 +18,11 @@ from muniment.domain.policy import THINNED
 
 if TYPE_CHECKING:
     import muniment
+    from muniment.api.retaining import Retirement
     from muniment.domain.policy import RetentionRule
     from muniment.domain.scope import Scope
 
-_PANEL = "Which facts: one rule, or a file of them"
+_PANEL = "Which facts or records: one rule, or a file of them"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +68,15 @@ class Rule:
             rich_help_panel=_PANEL,
         ),
     ] = None
+    records: Annotated[
+        str | None,
+        typer.Option(
+            metavar="KIND",
+            help="Not facts: receipt, look, emergency or turn, made unreadable for good "
+            "once --older-than is over.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None
     rules: Annotated[
         Path | None,
         typer.Option(
@@ -89,19 +100,19 @@ class Rule:
         """
         from muniment.api import rules  # noqa: PLC0415 - slow, and not for --help
 
-        fields = {
-            "category": self.category,
-            "older_than": self.older_than,
-            "unused_for": self.unused_for,
-            "importance_below": self.importance_below,
-            "thin_older_than": self.thin_older_than,
-        }
-        given = {name: value for name, value in fields.items() if value is not None}
-        if given and self.rules is not None:
+        fields = given(
+            category=self.category,
+            older_than=self.older_than,
+            unused_for=self.unused_for,
+            importance_below=self.importance_below,
+            thin_older_than=self.thin_older_than,
+            records=self.records,
+        )
+        if fields and self.rules is not None:
             raise typer.TyperException("say the rules in the file, or one as options")
         if self.rules is not None:
             return rules.rules_in(self.rules)
-        return (rules.rule(given),) if given else ()
+        return (rules.rule(fields),) if fields else ()
 
 
 def retain(
@@ -126,7 +137,10 @@ def retain(
     What is thinned is gone for good: the keys of what facts said long ago, and did not
     say when a year began, are destroyed, and as-of a time in between is refused.
 
-    What would be retired or thinned is shown first, then you are asked.
+    So are records with --records: what an agent was given and asked, why somebody looked,
+    what was said. That it was, and when, stays.
+
+    What would go is shown first, then you are asked.
     """
     named = rule.named
     scope = whose.scope if whose.named else None
@@ -137,7 +151,7 @@ def retain(
             "--plan, then repeat with --yes"
         )
     if plan or at.is_for_a_person:
-        with at.opened() as store:
+        with author.asked(at) as store:
             due = Due(due=store.plan_retention(named, scope=scope))
         at.answer(due)
         if plan:
@@ -152,8 +166,11 @@ def _ask(due: Due, every: str | None) -> None:
         return
     again = "" if every is None else f", and what is due every {every}"
     thinned = sum(each.cause == THINNED for each in due.due)
+    records = [each.count for each in due.due if each.records]
     for_good = f", and thin {thinned:,} for good" if thinned else ""
-    question = f"Retire {len(due.due) - thinned:,} facts{for_good}{again}?"
+    for_good += f", and make {sum(records):,} records unreadable" if records else ""
+    retired = len(due.due) - thinned - len(records)
+    question = f"Retire {retired:,} facts{for_good}{again}?"
     if not typer.confirm(question, err=True):
         terminal.note("nothing was written")
         raise typer.Exit(terminal.CANCELLED)
@@ -166,7 +183,7 @@ def _run(
     author: Author,
 ) -> None:
     """Retire what is due now, subject by subject, and say what was."""
-    with at.opened() as store:
+    with author.asked(at) as store:
         retained = _retained(store, rules, scope, author)
     at.answer(retained)
 
@@ -187,8 +204,64 @@ def _retained(
             if progress is not None:
                 progress(number, len(scopes))
     # One whose hold came in between was left as it is.
-    named = [(e.fact_id, e.cause == THINNED) for e in due if e.fact_id in done]
+    named = [
+        (each.fact_id, each.cause == THINNED)
+        for each in due
+        if each.fact_id is not None and each.fact_id in done
+    ]
     return Retained(
         retired=tuple(fact_id for fact_id, is_thinned in named if not is_thinned),
         thinned=tuple(fact_id for fact_id, is_thinned in named if is_thinned),
+        expired=_expired(store, rules, scope, [each for each in due if each.records]),
     )
+
+
+def _expired(
+    store: "muniment.MemoryStore",
+    rules: "tuple[RetentionRule, ...]",
+    scope: "Scope | None",
+    due: "list[Retirement]",
+) -> dict[str, int]:
+    """Return how many records went, by kind: what was due and is not any more."""
+    found: dict[str, int] = {}
+    if due:
+        of_records = [each for each in rules if each.records]
+        left = {_name(e) for e in store.plan_retention(of_records, scope=scope)}
+        for each in due:
+            if _name(each) not in left:
+                found[str(each.records)] = found.get(str(each.records), 0) + each.count
+    return found
+
+
+def _name(due: "Retirement") -> tuple[object, ...]:
+    return due.scope, due.records, due.session_id
+
+
+Start = Annotated[
+    str | None, typer.Option(metavar="TIME", help="Only what was done then or later.")
+]
+End = Annotated[
+    str | None, typer.Option(metavar="TIME", help="Only what was done before then.")
+]
+
+
+def retention_report(
+    rule: Rule,
+    whose: Whose,
+    looker: Looker,
+    at: Place,
+    *,
+    start: Start = None,
+    end: End = None,
+) -> None:
+    """
+    Show what retention did, what legal holds keep, and what is due still; signed.
+
+    Each line stands on an event of the ledger, whose proof is in the JSON. Keep the answer:
+    whoever has the ledger's public key can check it without the store. What is held and
+    due is by the rules you name. Without --user, --team or --org it is everybody's memory.
+    """
+    scope = whose.scope if whose.named else None
+    with looker.asked(at) as store:
+        report = store.report_retention(rule.named, scope=scope, start=start, end=end)
+    at.answer(report)

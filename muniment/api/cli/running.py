@@ -1,9 +1,11 @@
 """One run of the command line, from its arguments to its exit code."""
 
+import copy
+import functools
 import json
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import typer
 
@@ -27,7 +29,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     as_json = "--json" in given
     problem: Exception
     try:
-        return int(app(args=given, prog_name="muniment", standalone_mode=False) or 0)
+        asked = _parser(given[0] if given else "")
+        code = asked(given, prog_name="muniment", standalone_mode=False)
+        return code if isinstance(code, int) else 0
     except MunimentError as error:
         code, problem = exits.code_of(error), error
         message = str(error)
@@ -49,6 +53,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         message = f"{type(error).__name__}: {error}; this is a bug in Muniment, report it"
     _report(problem, message, as_json=as_json)
     return code
+
+
+@functools.cache
+def _parser(word: str) -> Callable[..., object]:
+    """Return what reads a line that begins with *word*; made of all where that is none."""
+    # To make it of every command's options takes longer than many a command itself.
+    part = copy.copy(app)
+    part.registered_commands = [e for e in app.registered_commands if e.name == word]
+    part.registered_groups = [e for e in app.registered_groups if e.name == word]
+    is_known = part.registered_commands or part.registered_groups
+    return typer.main.get_command(part if is_known else app)
 
 
 def _report(error: Exception, message: str, *, as_json: bool) -> None:

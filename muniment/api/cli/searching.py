@@ -7,22 +7,15 @@ import typer
 
 from muniment.api.cli import exits, terminal
 from muniment.api.cli.answers import Indexed, Reconciled
-from muniment.api.cli.options import Whose
+from muniment.api.cli.asking import Looker
+from muniment.api.cli.options import AsOf, Memories, given
 from muniment.api.cli.place import Place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Narrowing:
-    """What a search is narrowed by, and widened with: see `muniment.api.searching`."""
+    """What a search is narrowed by, and whom it serves: see `muniment.api.searching`."""
 
-    scope: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="SCOPE",
-            help="Also this memory, such as team:eng. May be repeated.",
-            rich_help_panel="Whose",
-        ),
-    ] = None
     category: Annotated[
         list[str] | None,
         typer.Option(
@@ -104,35 +97,55 @@ class Narrowing:
         ),
     ] = None
 
+    receipt: Annotated[
+        bool,
+        typer.Option(
+            "--receipt/--no-receipt",
+            help="Whether it leaves a receipt, as what serves an agent does.",
+            rich_help_panel="Whom it serves",
+        ),
+    ] = True
+    agent: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Which agent.", rich_help_panel="Whom it serves"),
+    ] = None
+    session: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ID", help="In which conversation.", rich_help_panel="Whom it serves"
+        ),
+    ] = None
+
     @property
-    def given(self) -> Any:  # noqa: ANN401 - fields of a TypedDict
+    def fields(self) -> Any:  # noqa: ANN401 - fields of a TypedDict
         """The fields given, by the names of the store."""
-        named = {
-            "category": self.category,
-            "attribute": self.attribute,
-            "source": self.source,
-            "status": self.status,
-            "since": self.since,
-            "until": self.until,
-            "recent_turns": self.recent_turn,
-            "past": self.past or None,
-            "min_position": self.min_position,
-        }
-        return {name: value for name, value in named.items() if value is not None}
+        return given(
+            category=self.category,
+            attribute=self.attribute,
+            source=self.source,
+            status=self.status,
+            since=self.since,
+            until=self.until,
+            recent_turns=self.recent_turn,
+            past=self.past or None,
+            min_confidence=self.min_confidence,
+            min_position=self.min_position,
+            receipt=self.receipt,
+            agent=self.agent,
+            session_id=self.session,
+        )
 
 
 def search(
     query: Annotated[
         str, typer.Argument(metavar="QUERY", help="Words, a question, or a fact's id.")
     ],
-    whose: Whose,
+    memories: Memories,
     narrowing: Narrowing,
+    looker: Looker,
     at: Place,
     *,
-    as_of: Annotated[
-        str | None,
-        typer.Option(metavar="TIME", help="What was known then; now if left out."),
-    ] = None,
+    as_of: AsOf = None,
     valid_at: Annotated[
         str | None,
         typer.Option(metavar="TIME", help="About this time; may lie ahead."),
@@ -151,33 +164,32 @@ def search(
     What could not be served is said on standard error, and in the answer as unserved:
     without an embedder, for example, facts are found by their words alone.
     """
-    only_scopes = whose.named == 0 and narrowing.scope
+    scope = memories.scope
     # A command ends at once: it is not the one to keep the index.
-    with at.opened(upkeep=False) as store:
+    with looker.asked(at, upkeep=False) as store:
         hits = store.search(
             query,
-            scope=None if only_scopes else whose.scope,
-            scopes=narrowing.scope,
+            scope=scope,
+            scopes=memories.scopes,
             limit=limit,
             as_of=as_of,
             valid_at=valid_at,
-            min_confidence=narrowing.min_confidence,
             explain=explain,
-            **narrowing.given,
+            **narrowing.fields,
         )
     at.answer(hits)
     for leg, why in hits.unserved.items():
         terminal.note(f"not served: {leg}, {why}{_way_out(why)}")
 
 
-def catch_up(at: Place) -> None:
+def catch_up(at: Place, looker: Looker) -> None:
     """
     Embed and index what was recorded since, in this process.
 
     A store that is open in an agent does so by itself. Interrupt it whenever you like:
     what was embedded stays.
     """
-    with at.opened() as store, terminal.counting("events") as progress:
+    with looker.asked(at) as store, terminal.counting("events") as progress:
         found = store.catch_up(progress=progress)
     at.answer(Indexed.of(found))
     problem = found.stopped or found.waiting
@@ -186,6 +198,7 @@ def catch_up(at: Place) -> None:
 
 
 def reindex(
+    looker: Looker,
     at: Place,
     *,
     embedder: Annotated[
@@ -207,12 +220,13 @@ def reindex(
     name: Any = embedder  # the store refuses what is none
     # The settings may name the new one already, which the store would not open with.
     changed = {} if name is None else {"embedder": "auto"}
-    with at.opened(**changed) as store, terminal.counting("events") as progress:
+    with looker.asked(at, **changed) as store, terminal.counting("events") as progress:
         found = store.reindex(embedder=name, progress=progress)
     at.answer(Indexed.of(found))
 
 
 def reconcile(
+    looker: Looker,
     at: Place,
     *,
     mend: Annotated[
@@ -226,7 +240,7 @@ def reconcile(
     ever shown it, since every hit is read from the ledger first; with --mend it is put
     right. Without, the exit code is 4 when something differs.
     """
-    with at.opened() as store:
+    with looker.asked(at) as store:
         found = store.reconcile(mend=mend)
     at.answer(Reconciled(differences=found, mended=mend))
     if found and not mend:

@@ -62,10 +62,14 @@ def snapshot(found: MemorySnapshot) -> RenderableType:
 
 def page(found: Page) -> RenderableType:
     """Return part of what is believed now, and how to get the rest."""
-    shown: list[RenderableType] = [facts(found.items)]
-    if found.next_cursor:
-        shown.append(Text(f"more with: --cursor {found.next_cursor}", "dim"))
-    return Group(*shown)
+    return Group(facts(found.items), *more(found.next_cursor))
+
+
+def more(next_cursor: str | None) -> list[RenderableType]:
+    """Return how to get what a list goes on with, if it does."""
+    if next_cursor is None:
+        return []
+    return [Text(f"more with: --cursor {next_cursor}", "dim")]
 
 
 def fact(found: Fact) -> RenderableType:
@@ -119,7 +123,7 @@ def columns(*titles: str) -> Table:
     table = Table(box=None, header_style="dim", padding=(0, 2, 0, 0))
     for title in titles:
         # An id is there to be copied, so it is never broken.
-        is_name = title in {"fact", "version", "hold"}
+        is_name = title in _NAMES
         table.add_column(title, no_wrap=is_name, overflow="fold")
     return table
 
@@ -162,6 +166,8 @@ def spans(runs: Iterable[tuple[int, int]]) -> str:
 def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
+
+_NAMES = {"fact", "hold", "proposal", "session", "turn", "version"}
 
 _STYLES = {
     "asserted": "green",

@@ -11,6 +11,7 @@ import asyncio
 import re
 from collections.abc import Callable
 from concurrent.futures import Executor
+from contextlib import nullcontext
 from contextvars import copy_context
 from typing import Annotated, Any, Final
 
@@ -22,6 +23,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from muniment.api.http.admission import Admission
 from muniment.api.http.routes import HEADERS, POSITION_MAX, Door, Route
 
 
@@ -34,9 +36,12 @@ class AnsweringRoute(APIRoute):
         route: What it answers.
         door: Who may.
         threads: What answers.
+        readers: How those enter who only read.
     """
 
-    def __init__(self, prefix: str, route: Route, door: Door, threads: Executor) -> None:
+    def __init__(
+        self, prefix: str, route: Route, door: Door, threads: Executor, readers: Admission
+    ) -> None:
         operation = route.operation
         super().__init__(
             prefix + operation.path,
@@ -49,6 +54,8 @@ class AnsweringRoute(APIRoute):
         )
         self._route, self._door, self._threads = route, door, threads
         self._sent = Sent(route)
+        # Writes share a commit: the more of them at once, the better.
+        self._entrance = nullcontext if operation.writes else readers.admitted
         self.app = self._answered
 
     async def _answered(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -57,14 +64,15 @@ class AnsweringRoute(APIRoute):
             body = await request.body()
         except ClientDisconnect:
             return  # Nothing was begun, and nobody is there to hear so.
-        answer = await asyncio.get_running_loop().run_in_executor(
-            # A context of its own, as the store notes in it where an answer was read.
-            self._threads,
-            copy_context().run,
-            self._answer,
-            request,
-            body,
-        )
+        async with self._entrance():
+            answer = await asyncio.get_running_loop().run_in_executor(
+                # A context of its own, as the store notes in it where an answer was read.
+                self._threads,
+                copy_context().run,
+                self._answer,
+                request,
+                body,
+            )
         await answer(scope, receive, send)
 
     def _answer(self, request: Request, body: bytes) -> Response:

@@ -12,6 +12,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from muniment import MemoryStore
+from muniment.api.http.admission import Admission
 from muniment.api.http.answering import AnsweringRoute
 from muniment.api.http.callers import Callers
 from muniment.api.http.edges import Edges
@@ -46,9 +47,10 @@ def create_app(store: MemoryStore) -> FastAPI:
         docs_url=None,
         redoc_url=None,
     )
-    door = Door(Callers(store))
+    door, readers = Door(Callers(store)), Admission()
     app.router.routes.extend(
-        AnsweringRoute(PREFIX, Route(operation), door, threads) for operation in OPERATIONS
+        AnsweringRoute(PREFIX, Route(operation), door, threads, readers)
+        for operation in OPERATIONS
     )
     _add_health(app, store)
     app.add_exception_handler(MunimentError, _refused)

@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from muniment import MemoryStore
+from muniment.api.cli import terminal
 from tests.api.cli.command_line import CommandLine
 
 
@@ -30,3 +31,16 @@ def cli(
     monkeypatch.chdir(work)
     monkeypatch.delenv("MUNIMENT_STORE", raising=False)
     return CommandLine(capsys, place)
+
+
+@pytest.fixture
+def shown(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> CommandLine:
+    """The command line as a person without colour sees it."""
+
+    def looked_at(*, as_json: bool) -> bool:
+        return not as_json
+
+    monkeypatch.setattr(terminal, "is_for_a_person", looked_at)
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setenv("TERM", "dumb")
+    return cli

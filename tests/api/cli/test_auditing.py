@@ -97,11 +97,11 @@ def test_an_emergency_is_listed_and_reviewed(cli: CommandLine) -> None:
         engineer = store.acting_as(IDENTITIES["on_call"])
         engineer.get_all(user_id="u-1", reason=REASON, break_glass=True)
 
-    (waiting,) = cli.ask("audit", "emergencies", *OFFICER)["emergencies"]
+    (waiting,) = cli.ask("audit", "emergencies", *OFFICER)["items"]
     cli.ask("audit", "review", waiting["glass_id"], *OFFICER)
 
     assert waiting["actor"] == "o-4"
-    assert cli.ask("audit", "emergencies", *OFFICER)["emergencies"] == []
+    assert cli.ask("audit", "emergencies", *OFFICER)["items"] == []
 
 
 @pytest.mark.slow

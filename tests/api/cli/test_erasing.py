@@ -118,6 +118,24 @@ def test_an_erasure_that_leaves_a_shared_copy_says_when_that_goes(cli: CommandLi
     assert found["certificate"]["status"] == "DONE"
 
 
+def test_an_erasure_that_the_index_has_not_heard_of_says_what_to_run(
+    cli: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MUNIMENT_EMBEDDER", "none")
+    monkeypatch.setenv("MUNIMENT_UPKEEP", "false")
+    cli.ask("remember", CANARY, *USER)
+    cli.ask("catch-up")
+
+    partial = cli.on_store(*ERASE, "--yes")
+    subject_ref = json.loads(partial.out)["subject_ref"]
+    cli.ask("catch-up")
+
+    assert partial.code == 4
+    assert "run muniment catch-up" in partial.err
+    assert f"muniment certificate {subject_ref}" in partial.err
+    assert cli.ask("certificate", subject_ref)["certificate"]["status"] == "DONE"
+
+
 def test_erasing_again_changes_nothing_and_a_returning_user_starts_afresh(
     cli: CommandLine,
 ) -> None:
@@ -215,7 +233,7 @@ def test_a_person_sees_the_plan_and_is_asked(
     assert ended == code
     assert "events that become unreadable" in seen
     assert "Erase for good 1 facts of user:u-1?" in seen
-    assert ("muniment erasure certificate 1" in seen) is (code == 0)
+    assert ("muniment erasure certificate 2" in seen) is (code == 0)
     assert len(cli.ask("list", *USER)["items"]) == left
 
 

@@ -27,6 +27,7 @@ from tests.api.cli.command_line import COMMAND, WAIT_S, CommandLine, process
 
 USER = ("--user", "u-1")
 EARLIER, LATER = "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"
+OFFICER = ("--as", "o-1", "--reason", "quarterly review")
 NOWHERE = "01m8nqhdc08zyb7218v6btq1av"
 
 
@@ -77,6 +78,10 @@ def test_the_exit_code_follows_the_kind_of_error(
         (["undo", "7"], 3, "UnknownTransactionError"),
         (["get", NOWHERE], 3, "UnknownFactError"),
         (["history", NOWHERE], 3, "UnknownFactError"),
+        (["receipts", "uses", NOWHERE], 3, "UnknownFactError"),
+        (["proposals", *USER, "--cursor", "0"], 2, "InvalidCursorError"),
+        (["audit", "log", *OFFICER, "--cursor", "0"], 2, "InvalidCursorError"),
+        (["audit", "emergencies", *OFFICER, "--cursor", "9"], 2, "InvalidCursorError"),
         (["update", NOWHERE, "x"], 3, "UnknownFactError"),
         (["rollback", NOWHERE, "--to-version", "1", "--yes"], 3, "UnknownFactError"),
         (["modified", LATER, EARLIER, *USER], 2, "InvalidPeriodError"),
@@ -103,6 +108,11 @@ def test_a_command_that_needs_another_shows_its_help_and_no_error(
     ("arguments", "says"),
     [
         (["retain", "--thin-older-than", "30d"], "365 days or more, not '30 days'"),
+        (
+            ["retain", "--records", "receipt", "--older-than", "30d"],
+            "184 days or more for receipt, which the law wants kept, not '30 days'",
+        ),
+        (["retain", "--records", "fact", "--older-than", "30d"], "receipt, look, emerg"),
         (["retain", "--thin-older-than", "12h"], "365 days or more, not '0.5 days'"),
         (
             ["keys", "issue", "a", "--ends-at", "2020-01-01T08:00:00+08:00"],

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import typer.main
 
-from muniment.api.cli import app, terminal
+from muniment.api.cli import app
 from muniment.api.cli.terminal import visible
 from tests.api.cli.command_line import CommandLine, at_a_terminal, process
 
@@ -37,19 +37,6 @@ def test_json_is_json_at_a_terminal_too(cli: CommandLine) -> None:
     assert code == 0
     assert seen.startswith("{\r\n")
     assert ESCAPE not in seen
-
-
-@pytest.fixture
-def shown(cli: CommandLine, monkeypatch: pytest.MonkeyPatch) -> CommandLine:
-    """The command line as a person without colour sees it."""
-
-    def looked_at(*, as_json: bool) -> bool:
-        return not as_json
-
-    monkeypatch.setattr(terminal, "is_for_a_person", looked_at)
-    monkeypatch.setenv("COLUMNS", "120")
-    monkeypatch.setenv("TERM", "dumb")
-    return cli
 
 
 def test_each_answer_has_a_table(shown: CommandLine) -> None:

@@ -32,8 +32,12 @@ def test_a_plan_says_which_facts_and_why_and_writes_nothing(cli: CommandLine) ->
     assert due == [
         {
             "cause": "unimportant",
+            "count": 1,
             "fact_id": gone,
+            "holds": [],
+            "records": None,
             "scope": "user:u-1",
+            "session_id": None,
             "until": None,
             "versions": [],
         }
@@ -49,9 +53,9 @@ def test_what_is_due_is_retired_of_everybody_or_of_one(cli: CommandLine) -> None
     rest = cli.ask("retain", *LITTLE, "--yes")
     nothing = cli.ask("retain", *LITTLE, "--yes")
 
-    assert one == {"retired": [mine], "thinned": []}
-    assert rest == {"retired": [yours], "thinned": []}
-    assert nothing == {"retired": [], "thinned": []}
+    assert one == {"retired": [mine], "thinned": [], "expired": {}}
+    assert rest == {"retired": [yours], "thinned": [], "expired": {}}
+    assert nothing == {"retired": [], "thinned": [], "expired": {}}
     last = cli.ask("history", mine)["versions"][-1]
     assert (last["kind"], last["action"], last["trigger"]) == (
         "retired",
@@ -123,7 +127,11 @@ def test_a_hold_keeps_what_rules_would_retire(cli: CommandLine) -> None:
     remembered(cli, "a", "--importance", "0.1")
     cli.ask("hold", *USER, "--matter", "case 1")
 
-    assert cli.ask("retain", *LITTLE, "--yes") == {"retired": [], "thinned": []}
+    assert cli.ask("retain", *LITTLE, "--yes") == {
+        "retired": [],
+        "thinned": [],
+        "expired": {},
+    }
 
 
 @pytest.mark.slow
@@ -134,13 +142,13 @@ def test_a_schedule_runs_again_until_it_is_interrupted(cli: CommandLine) -> None
 
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:
         assert running.stdout is not None
-        first = [running.stdout.readline() for _ in range(6)]
-        second = [running.stdout.readline() for _ in range(4)]
+        first = [running.stdout.readline() for _ in range(7)]
+        second = [running.stdout.readline() for _ in range(5)]
         os.kill(running.pid, signal.SIGINT)
         code = running.wait(timeout=WAIT_S)
 
-    assert json.loads("".join(first)) == {"retired": [gone], "thinned": []}
-    assert json.loads("".join(second)) == {"retired": [], "thinned": []}
+    assert json.loads("".join(first)) == {"retired": [gone], "thinned": [], "expired": {}}
+    assert json.loads("".join(second)) == {"retired": [], "thinned": [], "expired": {}}
     assert code == 130
 
 
@@ -157,6 +165,32 @@ def test_a_person_sees_what_is_due_and_is_asked(cli: CommandLine) -> None:
     assert gone in seen
     assert "Retire 1 facts?" in seen
     assert cli.fails("get", gone) == (3, "FactNotCurrentError")
+
+
+def test_records_are_shown_asked_for_and_reported(cli: CommandLine) -> None:
+    clock = SettableClock(NEW_YEAR - YEAR_US)
+    with MemoryStore.open(cli.store, clock=clock) as store:
+        store.remember("茶 tea", user_id="u-1")
+        store.search("tea", user_id="u-1")
+        store.flush_receipts()
+    rule = ("--records", "receipt", "--older-than", "184d")
+    command = ["retain", *rule, "--store", str(cli.store)]
+
+    (due,) = cli.ask("retain", *rule, "--plan")["due"]
+    refused, seen = at_a_terminal(command, typed="n\n")
+    waiting = cli.ask("retention-report", *rule, *USER)
+    done = cli.ask("retain", *rule, "--yes")
+    report = cli.ask("retention-report", *rule, "--start", "2026-01-01T00:00:00Z")
+    _, told = at_a_terminal(["retention-report", "--store", str(cli.store)], typed="")
+
+    assert (due["records"], due["count"], due["fact_id"]) == ("receipt", 1, None)
+    assert refused == 130
+    assert "make 1 records unreadable?" in seen
+    assert (waiting["due"], waiting["acts"]) == ([due], [])
+    assert done == {"retired": [], "thinned": [], "expired": {"receipt": 1}}
+    assert [(e["records"], e["remaining"]) for e in report["acts"]] == [("receipt", 0)]
+    assert (report["status"], report["due"]) == ("DONE", [])
+    assert "muniment retention report 1" in told
 
 
 @pytest.mark.slow
@@ -180,7 +214,7 @@ def test_what_is_thinned_is_shown_asked_for_and_told_by_history(cli: CommandLine
     assert refused == 130
     assert "thinned v1" in seen
     assert "Retire 0 facts, and thin 1 for good?" in seen
-    assert done == {"retired": [], "thinned": [fact_id]}
+    assert done == {"retired": [], "thinned": [fact_id], "expired": {}}
     assert [each["content"] for each in history] == [None, "danach", None]
     assert history[-1]["thinned"] == [[1, 1]]
     assert "(unreadable)" in told

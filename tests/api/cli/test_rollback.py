@@ -131,12 +131,13 @@ def test_times_alone_are_no_cause(cli: CommandLine) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("named", [(), ("--as", "u-1")])
 def test_a_person_sees_the_plan_and_says_yes(
-    cli: CommandLine, fact: dict[str, Any]
+    cli: CommandLine, fact: dict[str, Any], named: tuple[str, ...]
 ) -> None:
     back = ["rollback", *USER, "--where-session", "bad", "--store", str(cli.store)]
 
-    code, seen = at_a_terminal(back, typed="y\n")
+    code, seen = at_a_terminal([*back, *named], typed="y\n")
 
     assert code == 0
     shown, _, after = seen.partition("Roll back 1 fact? [y/N]")

@@ -1,9 +1,14 @@
+import math
+from array import array
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
 from muniment import MemoryStore
 from muniment.errors import ConfigurationError, InvalidValueError
+from muniment.projections.ports import Vector
+from muniment.recall.small_talk import SMALL_TALK
 from tests.searching import (
     MeaningOfThree,
     SteppingClock,
@@ -56,6 +61,61 @@ def test_a_text_is_embedded_once(tmp_path: Path) -> None:
         store.search("anything", user_id="u")
 
     assert embedder.asked.count("green tea") == 1
+
+
+def test_what_is_near_to_everything_is_not_what_was_asked_for() -> None:
+    # The question is nearest to what is near to all, and nearer than usual to the tea.
+    embedder = _Given(
+        {
+            "a bit of everything": (0.6, 0.6, 0.5),
+            "green tea": (1.0, 0.0, 0.0),
+            "a compiler": (0.0, 1.0, 0.0),
+            "a cello": (0.0, 0.0, 1.0),
+            "which drink": (0.8, 0.6, 0.0),
+        }
+    )
+    with open_at("memory://") as store:
+        store._recall.meaning.use(embedder)
+        texts = ["a bit of everything", "green tea", "a compiler", "a cello"]
+        store.remember_many(texts, user_id="u")
+
+        hits = store.search("which drink", user_id="u", explain=True)
+
+    assert {hit.fact.content: hit.legs["meaning"].rank for hit in hits} == {
+        "green tea": 1,
+        "a compiler": 2,
+        "a bit of everything": 3,
+        "a cello": 4,
+    }
+
+
+def test_what_all_talk_is_like_is_not_what_a_conversation_is_about() -> None:
+    talk: dict[str, tuple[float, ...]] = dict.fromkeys(SMALL_TALK, (0.9, 0.1, 0.4))
+    embedder = _Given(
+        {
+            "we talked a lot": (1.0, 0.0, 0.0),
+            "the old turtle": (0.0, 1.0, 0.0),
+            "I want a dog": (0.8, 0.6, 0.0),
+            "hello\nI want a dog": (0.8, 0.6, 0.0),
+            **talk,
+        }
+    )
+    with open_at("memory://") as store:
+        store._recall.meaning.use(embedder)
+        store.remember_many(["we talked a lot", "the old turtle"], user_id="u")
+        store.search("I want a dog", user_id="u")
+        alone = list(embedder.asked)
+
+        found = [
+            store.search("I want a dog", user_id="u", recent_turns=["hello"], explain=True)
+            for _ in range(2)
+        ]
+
+    assert not set(SMALL_TALK).intersection(alone)
+    assert all(embedder.asked.count(each) == 1 for each in SMALL_TALK)
+    for hits in found:
+        assert contents(hits) == ["the old turtle", "we talked a lot"]
+        assert [hit.legs["meaning"].rank for hit in hits] == [1, 2]
 
 
 @pytest.mark.parametrize("place", ["memory", "directory"])
@@ -134,6 +194,32 @@ def test_a_second_store_searches_while_the_first_holds_the_engine(tmp_path: Path
         assert contents(second.search("tea", user_id="u")) == ["green tea"]
         assert progress.waiting is not None
         assert progress.stopped is None
+
+
+class _Given:
+    """An embedder that was given the vector of each text."""
+
+    name = "given"
+    dimensions = 3
+    batch = 4
+
+    def __init__(self, known: Mapping[str, tuple[float, ...]]) -> None:
+        self._known = known
+        self.asked: list[str] = []
+
+    def passages(self, texts: Sequence[str]) -> Sequence[Vector]:
+        self.asked += texts
+        lengths = [math.hypot(*self._known[each]) for each in texts]
+        return [
+            array("f", (number / length for number in self._known[each]))
+            for each, length in zip(texts, lengths, strict=True)
+        ]
+
+    def query(self, text: str) -> Vector:
+        return self.passages([text])[0]
+
+    def queries(self, texts: Sequence[str]) -> Sequence[Vector]:
+        return self.passages(texts)
 
 
 def _use(store: MemoryStore, embedder: MeaningOfThree) -> None:

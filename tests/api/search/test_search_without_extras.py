@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from muniment import ErasureStatus, MemoryStore, Settings
+
 
 WITHOUT = """
 import sys
@@ -23,6 +25,11 @@ for fields in ({"embedder": "local"}, {"embedder": "openai"}, {"qdrant_url": "ht
         MemoryStore.open(Settings(database_url=url, **fields))
     except ConfigurationError as error:
         print(error.remedy.partition(",")[0])
+url = f"sqlite:///{sys.argv[1]}/embedded/ledger.db"
+with MemoryStore.open(Settings(database_url=url, embedder="hashing")) as store:
+    store.remember("用户住在朝阳区", user_id="u")
+    done = store.catch_up()
+    print(done.reached == done.head, done.pending, store.search("朝阳", user_id="u").model)
 """
 
 
@@ -43,4 +50,11 @@ def test_a_store_without_any_extra_is_searched_by_words_and_says_so(
         "pip install 'muniment[local]'",
         "pip install 'muniment[openai]'",
         "pip install 'muniment[qdrant]'",
+        "True 0 hashing-256",
     ], ran.stderr
+    at = f"sqlite:///{tmp_path}/store/embedded/ledger.db"
+    settings = Settings(database_url=at, embedder="hashing", upkeep=False)
+    with MemoryStore.open(settings) as store:
+        # Nobody holds points, so nobody has to hear of it.
+        certificate = store.erase(user_id="u", reason="asked")
+    assert certificate.status is ErasureStatus.DONE

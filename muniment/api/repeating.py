@@ -1,0 +1,57 @@
+"""Questions that say again what was said, found among the receipts of a memory."""
+
+from collections.abc import Collection
+from typing import Final
+
+from muniment.domain.receipt import ReceiptLeft
+from muniment.ledger.ledger import Ledger
+from muniment.ledger.payload import is_of_first_format
+from muniment.ledger.records import RECEIPTS, StampedEvent
+from muniment.ledger.vault import Subject
+
+
+_QUOTED_LEAST: Final = 4
+"""So many characters of a turn in a longer question are its words, and no chance."""
+
+
+def receipts_of(ledger: Ledger, subject: Subject) -> list[StampedEvent]:
+    """Return the receipts of a memory of which each can be made unreadable alone."""
+    stamped = ledger.recorder.read_stream(RECEIPTS + subject.ref)
+    whole = {e.sealed.key_id for e in stamped if is_of_first_format(e.sealed.state)}
+    return [each for each in stamped if each.sealed.key_id not in whole]
+
+
+def repeating(
+    ledger: Ledger,
+    subject: Subject,
+    receipts: Collection[StampedEvent],
+    texts: Collection[str],
+) -> list[StampedEvent]:
+    """
+    Return those of *receipts* whose question is one of *texts*, or has it in it.
+
+    Letters and blanks count as in `says_again`.
+    """
+    opened = ledger.mapper.opened(list(receipts), subject)
+    return [
+        stamped
+        for stamped, left in zip(receipts, opened, strict=True)
+        if isinstance(left.event, ReceiptLeft)
+        and left.event.recall is not None
+        and any(says_again(left.event.recall.query, each) for each in texts)
+    ]
+
+
+def says_again(question: str, said: str) -> bool:
+    """
+    Whether a question says what was said, in the same words and in that order.
+
+    Large and small letters are the same, and so are all blanks. What has fewer than four
+    characters is found only as the whole question: most questions have a "no" in them.
+    """
+    asked, words = _plain(question), _plain(said)
+    return asked == words or (len(words) >= _QUOTED_LEAST and words in asked)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split())

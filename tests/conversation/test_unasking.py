@@ -1,0 +1,127 @@
+"""What was asked in the words of a redacted turn cannot be read in a receipt, either."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from muniment import MemoryStore, Turn
+from muniment.api.badcases import load_badcase, summary_of, write_badcase
+from muniment.api.receipts import RecallReceipt
+from muniment.api.repeating import says_again
+from muniment.api.turns import REDACTED
+from muniment.ledger.destruction import Destructions
+from tests.forgetting.traces import traces
+from tests.stores import MEMORY, Backend
+
+
+CANARY = "canary 金丝雀 5519"
+SECRET = f"Is the card\n {CANARY} still mine?"
+TEA, LATER = "does she like tea?", "现在喝什么"
+
+
+@pytest.mark.parametrize(
+    ("question", "said", "expected"),
+    [
+        ("Is it  mine?\n", " is IT mine?", True),
+        ("please: is it mine? thanks", "Is it mine?", True),
+        ("请问我的卡号是多少呢", "我的卡号是多少", True),
+        ("is it", "is it mine?", False),
+        ("no", "No", True),
+        ("I do not know", "no", False),
+        ("好不好", "好", False),
+    ],
+)
+def test_a_question_says_again_what_it_has_in_it_unless_that_is_short(
+    question: str, said: str, *, expected: bool
+) -> None:
+    assert says_again(question, said) is expected
+
+
+@pytest.mark.parametrize("whole", [False, True], ids=["turn", "session"])
+def test_receipts_of_what_is_redacted_show_a_token_and_all_others_what_they_did(
+    backend: Backend, monkeypatch: pytest.MonkeyPatch, *, whole: bool
+) -> None:
+    with backend.open(embedder="none") as store:
+        turn = talked(store)
+        before = store.get_receipts(user_id="ann")
+        store.place_hold(user_id="ann", matter="case 9", hold_id="h-9")
+        if whole:
+            assert store.redact_session(turn.session_id).deferred
+        else:
+            assert store.redact_turn(turn.turn_id).deferred
+        assert store.get_receipts(user_id="ann") == before
+
+        with monkeypatch.context() as patched:
+            patched.setattr(Destructions, "part_keys", asking_first(store))
+            store.release_hold("h-9", user_id="ann")
+
+        first, *gone, last = store.get_receipts(user_id="ann")
+        assert [first, last.query] == [before[0], LATER]
+        assert [(each.query, each.token) for each in gone] == [(None, REDACTED)] * 2
+        assert [skeleton(each) for each in gone] == [skeleton(each) for each in before[1:]]
+        assert {(e.agent, e.session_id, e.prompt_digest) for e in gone} == {(None,) * 3}
+        # What was kept of a key that is gone can be taken away in its turn.
+        session_id = store.start_session(user_id="ann").session_id
+        tea = store.add_turn(session_id, role="user", content=TEA)
+        store.redact_turn(tea.turn_id)
+        assert queries(store) == [None, None, None, LATER]
+        assert store.verify()
+    assert traces(backend, CANARY) == []
+    if backend.kind != MEMORY:
+        with backend.open(embedder="none") as store:
+            assert queries(store) == [None, None, None, LATER]
+
+
+def test_a_case_and_its_causes_are_told_without_what_was_asked_then(tmp_path: Path) -> None:
+    with Backend(MEMORY, "memory://", tmp_path).open(embedder="none") as store:
+        turn = talked(store)
+        at = store.get_receipts(user_id="ann")[-1].asked_at
+
+        store.redact_turn(turn.turn_id)
+
+        case = store.reproduce_badcase(user_id="ann", timestamp=at)
+        (fact,) = store.get_all(user_id="ann")
+        assert f"recall {REDACTED}: {fact.fact_id}" in summary_of(case)
+        written = write_badcase(case, tmp_path / "case")
+        assert load_badcase(written[0]).receipts == case.receipts
+        assert CANARY not in "".join(each.read_text() for each in written)
+        why = store.why("likes tea", user_id="ann", at=at)
+        assert f"score {REDACTED}" in why.checks[-2].evidence
+        assert why.stage == "not used"
+        unknown = store.why("likes tea", user_id="ann", query="tea?", at=at)
+        assert unknown.stage == "not known"
+        assert unknown.checks[-1].evidence == f"what was asked is {REDACTED}"
+
+
+def talked(store: MemoryStore) -> Turn:
+    """Say what is secret, and ask for it: once of three times not in its words."""
+    store.remember("likes tea", user_id="ann")
+    session_id = store.start_session(user_id="ann").session_id
+    turn = store.add_turn(session_id, role="user", content=SECRET)
+    store.search(TEA, user_id="ann", agent="waiter")
+    store.search(" ".join(SECRET.upper().split()), user_id="ann", agent="waiter")
+    store.build_context(f"tea, {SECRET}", user_id="ann", session_id=session_id)
+    return turn
+
+
+def asking_first(store: MemoryStore) -> Callable[..., None]:
+    """Ask something else once a redaction is in the ledger, its keys there still."""
+    part_keys = Destructions.part_keys
+
+    def late(*given: Any, **named: Any) -> None:  # noqa: ANN401 - as they were given
+        store.search(LATER, user_id="ann")
+        store.flush_receipts()
+        part_keys(*given, **named)
+
+    return late
+
+
+def queries(store: MemoryStore) -> list[str | None]:
+    return [each.query for each in store.get_receipts(user_id="ann")]
+
+
+def skeleton(receipt: RecallReceipt) -> tuple[object, ...]:
+    served = [(each.fact_id, each.version, each.rank) for each in receipt.facts]
+    return receipt.position, receipt.asked_at, receipt.action, receipt.model, served
