@@ -181,10 +181,18 @@ def approximate_tokens(text: str) -> int:
     """
     Return how many tokens *text* has for a usual model, rather too many than too few.
 
-    A token for each character of a script without blanks, one for three others.
+    Three letters or digits of a run count as one, so does each mark of punctuation and
+    each character of a script without blanks; symbols and emoji count as two and three.
+
+    Source:
+        Held against the tokenizers ``o200k`` and DeepSeek-V3's, which have 0.5 to 0.96 of
+        it for prose in ten languages and for the lines of a context. The older
+        ``cl100k`` has up to a fifth more for Chinese, twice as many for Greek or Hindi.
     """
-    wide = len(_WIDE.findall(text))
-    return wide + (len(text) - wide + 2) // 3
+    count = len(_PIECES.findall(text))
+    if text.isascii():
+        return count
+    return count + len(_SYMBOLS.findall(text)) + 2 * len(_ASTRAL.findall(text))
 
 
 def assemble(
@@ -361,10 +369,16 @@ def _key(item: Item) -> str:
     return item[0] if isinstance(item, tuple) else item.key
 
 
-_WIDE: Final = re.compile(
+_WIDE: Final = (
     "[\u0e00-\u109f\u1100-\u11ff\u2e80-\u30ff\u3130-\u318f\u3400-\u9fff\uac00-\ud7af"
-    "\uf900-\ufaff\uff00-\uffef\U0001f000-\U0001faff\U00020000-\U0003ffff]"
+    "\uf900-\ufaff\uff00-\uffef]"
 )
+_PIECES: Final = re.compile(
+    rf"[A-Z]?[a-z]{{1,3}}|[A-Z]{{1,3}}|[0-9]{{1,3}}|{_WIDE}|[^\W\d_]{{1,2}}|[\d_]|[^\s\w]"
+    r"|\n|[^\S\n]{2,16}"
+)
+_SYMBOLS: Final = re.compile("[\u2028-\u2e7f\u3014\u3015]")
+_ASTRAL: Final = re.compile("[\U00010000-\U0010ffff]")
 _BREAKS: Final = re.compile("[\r\n\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
 _UNSEEN: Final = re.compile(
     "[\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u180b-\u180f\u200b\u200e"
