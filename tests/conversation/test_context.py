@@ -159,11 +159,11 @@ def test_what_could_pass_for_a_mark_is_written_otherwise(text: str, shown: str) 
     [
         (f"- lives in Kiel [since {SINCE}, from user_explicit, confidence 1.00]\n", 35),
         (f"- 用户写 Python [自 {SINCE},来源 user_explicit,置信度 1.00]\n", 37),
-        ("Она переехала в Гамбург и теперь работает инженером.", 15),
+        ("Она переехала в Гамбург и теперь работает инженером в небольшой компании.", 22),
         ("वह हैम्बर्ग चली गई और अब एक छोटी कंपनी में इंजीनियर है।", 32),
         ("그녀는 함부르크로 이사해서 작은 회사에서 엔지니어로 일하고 있습니다.", 26),
         ("👩\u200d👩\u200d👧\u200d👦 ❤\ufe0f\u200d🔥 🎉", 19),
-        ("‹memory› 〔x〕 ⏎", 10),
+        ("\u2039memory\u203a \u3014x\u3015 ⏎", 10),
         ("9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", 43),
     ],
 )
