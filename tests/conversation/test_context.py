@@ -21,9 +21,9 @@ from muniment.recall.context import (
     Record,
     Spoken,
     approximate_tokens,
-    as_data,
     assemble,
 )
+from muniment.recall.quoting import as_data
 from tests.forgetting.traces import traces
 from tests.stores import Backend
 
