@@ -293,10 +293,12 @@ class Lookup:
             subjects=used, hidden=withheld.get() | frozenset(hidden), states=states
         )
 
-    def why_unused(self, fact: Fact) -> str | None:
-        """Return why a fact is stored and not used, if it is not."""
+    def why_unused(self, fact: Fact, position: int | None = None) -> str | None:
+        """Return why a fact is stored and not used, or was not at a position, if so."""
         subject = self.ledger.vault.find(fact.scope)
-        state = self.ledger.subject_state(subject) if subject else SubjectState()
+        if subject is None:
+            return None
+        state = self.ledger.subject_state(subject, position)
         if state.hidden:
             return HIDDEN
         if not state.restricts(fact.fact_id):

@@ -118,9 +118,9 @@ STATED: Final[Fields] = {
     "expires_at": Time,
 }
 REVISION: Final[Fields] = {"content": Text, "clear": list[Text], **STATED, **BY}
+SEVERAL: Final[Fields] = {"scope": Whose, "scopes": list[Whose]}
 NARROWING: Final[Fields] = {
-    "scope": Whose,
-    "scopes": list[Whose],
+    **SEVERAL,
     "limit": Count,
     "as_of": Time,
     "valid_at": Time,
@@ -166,8 +166,7 @@ LONG_AGO: Final[Fields] = {
 }
 PAGE: Final[Fields] = {"limit": Count, "cursor": Text}
 CONTEXT: Final[Fields] = {
-    "scope": Whose,
-    "scopes": list[Whose],
+    **SEVERAL,
     "budget_tokens": Annotated[int, Field(ge=1, le=10_000_000)],
     "as_of": Time,
     "session_id": Text,

@@ -762,6 +762,7 @@ class Verbs:
         *,
         user_id: str | None = ...,
         scope: Scope | None = ...,
+        scopes: Iterable[Scope | str] | None = ...,
         query: str | None = ...,
         at: Time | None = ...,
         reason: str | None = ...,

@@ -184,10 +184,11 @@ class Ledger:
         """Whether the keys of a subject have been destroyed, by whatever process."""
         return self.vault.subject(subject.ref) is None
 
-    def subject_state(self, subject: Subject) -> SubjectState:
-        """Return what binds a subject."""
+    def subject_state(self, subject: Subject, position: int | None = None) -> SubjectState:
+        """Return what binds a subject, or did at a position."""
         stamped = self.recorder.read_stream(SUBJECT + subject.ref)
-        return state_of(self.mapper.opened(stamped, subject))
+        known = [e for e in stamped if position is None or e.position <= position]
+        return state_of(self.mapper.opened(known, subject))
 
     def origins(
         self, subject: Subject, events: Sequence[RecordedEvent]
