@@ -24,7 +24,7 @@ from muniment.domain.receipt import (
 )
 from muniment.domain.scope import Scope
 from muniment.domain.text import Json
-from muniment.domain.time import FOREVER, Period
+from muniment.domain.time import Period
 from muniment.errors import InvalidValueError
 from muniment.instants import Time, moment, to_instant
 from muniment.ledger import codec, tally
@@ -139,26 +139,29 @@ class ReceivingStore(UnsayingStore):
         return tuple(receipt_of(None, each) for each in opened)
 
     @verb
-    def get_uses(self, fact_id: str, *, as_of: Time | None = None) -> tuple[datetime, ...]:
+    def get_uses(
+        self, fact_id: str, *, as_of: Time | None = None, valid_at: Time | None = None
+    ) -> tuple[datetime, ...]:
         """
         Return when a fact was given to an agent, in order.
 
         Args:
             fact_id: The fact.
-            as_of: Only up to then; up to now if left out.
+            as_of: Of what receipts were recorded by then; of all if left out. They are
+                recorded a moment after what they are of.
+            valid_at: When it was given then or before; by *as_of* if left out.
 
         Raises:
             UnknownFactError: If it was never recorded, or its subject was erased.
+            FutureAsOfError: If *as_of* has not come.
         """
         inputs.name("fact_id", fact_id)
         self._receipts.flush()
-        if as_of is None:
-            until, _ = FOREVER, self._lookup.now()
-        else:
-            until = self._lookup.at(to_instant(as_of), None).asked_at
+        point = self._lookup.point(as_of, valid_at)
         # That a fact was never given to anybody is no answer about one there never was.
         self._ledger.fact(fact_id)
-        found = self._conversation.uses([fact_id], until)
+        until = point.as_of.valid_at
+        found = self._conversation.uses([fact_id], until, position=point.position)
         return tuple(moment(each) for each in found.get(fact_id, ()))
 
     def count_lost_receipts(self) -> int:

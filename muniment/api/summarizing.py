@@ -1,6 +1,6 @@
 """Working memory: what was said, in fewer words, with where each word is from."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Unpack
 
@@ -37,7 +37,7 @@ from muniment.errors import (
     UnknownSessionError,
     WordsRedactedError,
 )
-from muniment.instants import Time, to_instant
+from muniment.instants import Time
 from muniment.ledger.records import SUMMARIES, Origin, RecordedEvent
 from muniment.ledger.transaction import Request, Transaction
 from muniment.ledger.vault import Subject
@@ -184,7 +184,7 @@ class SummarizingStore(ReplayingStore):
 
     @verb
     def get_summaries(
-        self, session_id: str, *, as_of: Time | None = None
+        self, session_id: str, *, as_of: Time | None = None, valid_at: Time | None = None
     ) -> tuple[Summary, ...]:
         """
         Return the summaries of a session in use, by level, then by turn.
@@ -192,17 +192,18 @@ class SummarizingStore(ReplayingStore):
         Args:
             session_id: The session.
             as_of: As of this recorded time; now if left out.
+            valid_at: Of what had been said by then alone; by *as_of* if left out.
 
         Raises:
             UnknownSessionError: If there is none, or its subject was erased.
+            FutureAsOfError: If *as_of* has not come.
         """
-        if as_of is None:
-            point = self._lookup.now()
-        else:
-            point = self._lookup.at(to_instant(as_of), None)
+        point = self._lookup.point(as_of, valid_at)
         used = self._used(
             session_id, None if as_of is None else point.position, for_use=as_of is None
         )
+        later = self._talker.said_later(session_id, point) if used else ()
+        used = {name: each for name, each in used.items() if not _covers(each, later)}
         ordered = sorted(used.values(), key=lambda each: (each.level, each.first_turn))
         return tuple(ordered)
 
@@ -247,10 +248,12 @@ class SummarizingStore(ReplayingStore):
         used = self._used_by(subject, session_id, point.position, state)
         inner = {source for each in used.values() for source in each.sources}
         shown = [each.number for each in turns if each.session_id == session_id]
+        later = self._talker.said_later(session_id, point) if used else ()
         told = [
             each
             for version, each in used.items()
             if version not in inner and each.first_turn < min(shown, default=2**62)
+            if not _covers(each, later)
         ]
         told.sort(key=lambda each: each.first_turn)
         return [
@@ -349,6 +352,11 @@ class SummarizingStore(ReplayingStore):
             )
         )
         return committed.events[0]
+
+
+def _covers(summary: Summary, turns: Collection[int]) -> bool:
+    """Whether one of *turns* is among those that are in *summary*."""
+    return any(summary.first_turn <= each <= summary.last_turn for each in turns)
 
 
 def _has_lost(session: SessionState, known: SessionState) -> bool:
