@@ -110,29 +110,16 @@ class ReadingStore:
         whose = inputs.scopes_of(user_id, scope, scopes)
         inputs.count("limit", limit, least=1, most=PAGE_MAX)
         category = inputs.name_or_none("category", category, most=inputs.LABEL_LENGTH_MAX)
-        times = inputs.time_or_none(as_of), inputs.time_or_none(valid_at)
-        query = [[str(each) for each in whose], category, *times]
-        last, lookup = None, self._lookup
-        if cursor is not None:
-            last = cursors.read(cursor, query=query, key=self._cursor_key)
-        point = (
-            lookup.again(_point_of(last, times[0]))
-            if last
-            else lookup.point(as_of, valid_at)
-        )
-        listed = partial(
-            lookup.usable_facts if as_of is None else lookup.facts,
-            category=category,
-            after=_after(last),
-            limit=limit + 1,
-        )
-        facts = [each for some in whose for each in listed(some, point)]
-        facts.sort(key=lambda each: (each[1].valid.start, each[1].fact_id))
+        times = [inputs.time_or_none(each) for each in (as_of, valid_at)]
+        query = [list(map(str, whose)), category, times]
+        point, after = self._begun(cursor, query, as_of, valid_at)
+        listed = self._lookup.usable_facts if as_of is None else self._lookup.facts
+        ask = partial(listed, category=category, after=after, limit=limit + 1)
+        facts = sorted((each for some in whose for each in ask(some, point)), key=_place)
         page = facts[:limit]
-        more = len(facts) > limit
         return Page(
             items=tuple(fact for fact, _ in page),
-            next_cursor=self._cursor(page[-1][1], point, query) if more else None,
+            next_cursor=self._cursor(page[-1][1], point, query) if facts[limit:] else None,
             position=point.position,
             recorded_at=moment(point.known_at),
             valid_at=moment(point.as_of.valid_at),
@@ -344,6 +331,16 @@ class ReadingStore:
     def _ledger(self) -> Ledger:
         return self._lookup.ledger
 
+    def _begun(
+        self, cursor: str | None, query: object, as_of: Time | None, valid_at: Time | None
+    ) -> tuple[Point, tuple[Instant, str] | None]:
+        """Return where a list is read, and what of it was given already."""
+        if cursor is None:
+            return self._lookup.point(as_of, valid_at), None
+        last = cursors.read(cursor, query=query, key=self._cursor_key)
+        point = _point_of(last, inputs.time_or_none(as_of))
+        return self._lookup.again(point), (last.after_valid_from, last.after_fact_id)
+
     def _cursor(self, row: BeliefRow, point: Point, query: object) -> str:
         cursor = cursors.Cursor(
             recorded_at=point.as_of.recorded_at,
@@ -356,8 +353,8 @@ class ReadingStore:
         return cursors.written(cursor, query=query, key=self._cursor_key)
 
 
-def _after(cursor: cursors.Cursor | None) -> tuple[Instant, str] | None:
-    return (cursor.after_valid_from, cursor.after_fact_id) if cursor else None
+def _place(found: tuple[Fact, BeliefRow]) -> tuple[Instant, str]:
+    return found[1].valid.start, found[1].fact_id
 
 
 def _point_of(cursor: cursors.Cursor, promised: Instant | None) -> Point:
