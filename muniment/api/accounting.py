@@ -8,10 +8,10 @@ from typing import Unpack
 
 from muniment.api import inputs
 from muniment.api.answers import Receipt
-from muniment.api.fields import Deed
+from muniment.api.fields import KeyedDeed
 from muniment.api.receipting import ReceiptBook
 from muniment.api.receipts import RecallReceipt, receipt_of
-from muniment.api.transacting import receipt
+from muniment.api.transacting import receipt, request_body
 from muniment.api.unsaying import UnsayingStore
 from muniment.api.verbs import verb, write_verb
 from muniment.domain.events import Event
@@ -47,7 +47,7 @@ class ReceivingStore(UnsayingStore):
         self,
         name: str,
         value: Json,
-        **by: Unpack[Deed],
+        **by: Unpack[KeyedDeed],
     ) -> Receipt:
         """
         Keep how agents are set up from now on: a prompt, weights, the name of a model.
@@ -57,7 +57,7 @@ class ReceivingStore(UnsayingStore):
         Args:
             name: Of what is set; 1 to 256 characters.
             value: Any JSON up to the content limit; ``None`` ends it.
-            by: See `Deed`.
+            by: See `KeyedDeed`.
 
         Returns:
             The receipt; with nothing done where it is so already.
@@ -72,7 +72,9 @@ class ReceivingStore(UnsayingStore):
                 event = ConfigurationRecorded(setting=setting)
                 transaction.add_to(CONFIGURATION, [event])
 
-        return receipt(self._ledger.transact(_of_nobody("record_config", origin, work)))
+        asked = request_body(origin, setting=setting)
+        request = _of_nobody("record_config", origin, work, asked)
+        return receipt(self._ledger.transact(request))
 
     @verb
     def get_config_as_of(self, timestamp: Time) -> Mapping[str, Json]:
@@ -229,10 +231,15 @@ def _settings(events: Iterable[tuple[int, Event]]) -> dict[int, Setting]:
     }
 
 
-def _of_nobody(action: str, origin: Origin, work: Callable[[Transaction], None]) -> Request:
+def _of_nobody(
+    action: str,
+    origin: Origin,
+    work: Callable[[Transaction], None],
+    body: Mapping[str, object],
+) -> Request:
     """Return a request that is about no memory."""
     return Request(
-        action=action, origin=origin, scope=None, fact_id=None, body={}, work=work
+        action=action, origin=origin, scope=None, fact_id=None, body=body, work=work
     )
 
 
@@ -242,5 +249,5 @@ def tell_what_was_lost(ledger: Ledger, directory: Path, name: str) -> None:
         if count:
             event = ReceiptsLost(count=count)
             work = partial(Transaction.add_to, stream=ACCOUNT, events=[event])
-            ledger.transact(_of_nobody("count_lost_receipts", Origin(), work))
+            ledger.transact(_of_nobody("count_lost_receipts", Origin(), work, {}))
         tick_off()

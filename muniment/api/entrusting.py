@@ -128,6 +128,9 @@ class EntrustingStore(SharingStore):
             review_at: When it is to be looked at again; as before if left out.
             by: See `Deed`.
 
+        Returns:
+            The fact; as it was, if it says so already.
+
         Raises:
             InvalidValueError: If neither is said.
             InvalidScopeError: If it is of a person's memory.
@@ -212,6 +215,8 @@ class EntrustingStore(SharingStore):
             head = self._head(fact_id)
             fact = self.get(fact_id)
             _shared_scope(fact.scope)
+            if all(fact.metadata.get(name) == said[name] for name in said):
+                return fact  # As a request says that is sent again.
             fields = {
                 **by,
                 "metadata": {**fact.metadata, **said},

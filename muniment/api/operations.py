@@ -183,7 +183,7 @@ OPERATIONS: Final = (
         taken=SUMMARIES,
         status=201,
         by=DEED,
-        keyed=False,
+        repeated="Turns that are summarised are not summarised again.",
     ),
     write(
         "withdraw_summary",
@@ -191,7 +191,6 @@ OPERATIONS: Final = (
         type(None),
         numbers=("version",),
         by=DEED,
-        keyed=False,
     ),
     read(
         "get_turns_before",
@@ -260,10 +259,14 @@ OPERATIONS: Final = (
         "/configuration",
         needed={"name": Text, "value": Any},
         by=DEED,
-        keyed=False,
     ),
     read("count_lost_receipts", "/receipts/lost", int),
-    keep("flush_receipts", "/receipts/flush", type(None)),
+    keep(
+        "flush_receipts",
+        "/receipts/flush",
+        type(None),
+        repeated="What is durable stays so.",
+    ),
     ask("plan_rollback", "/rollbacks/plan", RollbackPlan, taken=ONE_OF_THREE),
     write(
         "apply",
@@ -340,7 +343,7 @@ OPERATIONS: Final = (
         Fact,
         taken={"owner": Text, "review_at": Time},
         by=DEED,
-        keyed=False,
+        repeated="What is so already is left as it is.",
     ),
     write(
         "hand_over",
@@ -349,7 +352,7 @@ OPERATIONS: Final = (
         needed={**OF, "owner": Text},
         taken={"policy": Literal["keep", "archive", "delete"], "to": Text},
         by=DEED,
-        keyed=False,
+        repeated="What was dealt with is no longer theirs, or no longer used.",
     ),
     write("approve", "/proposals/{proposal_id}/approve", Proposal),
     write("reject", "/proposals/{proposal_id}/reject", Proposal),

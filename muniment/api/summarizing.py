@@ -6,7 +6,7 @@ from typing import Final, Unpack
 
 from muniment.api import inputs, showing
 from muniment.api.answers import Receipt
-from muniment.api.fields import Deed
+from muniment.api.fields import Deed, KeyedDeed
 from muniment.api.lookup import Point
 from muniment.api.replaying import ReplayingStore
 from muniment.api.summaries import (
@@ -19,7 +19,7 @@ from muniment.api.summaries import (
     summary_of,
 )
 from muniment.api.talking import session_state
-from muniment.api.transacting import receipt
+from muniment.api.transacting import receipt, request_body
 from muniment.api.turns import REDACTED, Turn
 from muniment.api.usable import Usable
 from muniment.api.verbs import verb, write_verb
@@ -130,7 +130,7 @@ class SummarizingStore(ReplayingStore):
 
     @write_verb
     def withdraw_summary(
-        self, session_id: str, *, version: int, **by: Unpack[Deed]
+        self, session_id: str, *, version: int, **by: Unpack[KeyedDeed]
     ) -> None:
         """
         Use a summary no longer, nor what was made of it; its turns can be done anew.
@@ -138,17 +138,32 @@ class SummarizingStore(ReplayingStore):
         Args:
             session_id: The session.
             version: Of the summary.
-            by: See `Deed`.
+            by: See `KeyedDeed`.
 
         Raises:
             UnknownSessionError: If there is no such session.
             InvalidValueError: If that version is no summary in use.
         """
         inputs.count("version", version, least=1, most=2**31)
-        if version not in self._used(session_id):
-            raise InvalidValueError("version", version, "a summary that is in use")
-        event = SummaryWithdrawn(summary_version=version)
-        self._append_summary(session_id, event, by, action="withdraw_summary")
+        origin = inputs.origin({**by, "session_id": inputs.name("session_id", session_id)})
+
+        def work(transaction: Transaction) -> None:
+            if version not in self._used(session_id):
+                raise InvalidValueError("version", version, "a summary that is in use")
+            event = SummaryWithdrawn(summary_version=version)
+            transaction.add_at_end(SUMMARIES + session_id, [event])
+
+        self._ledger.transact(
+            Request(
+                action="withdraw_summary",
+                origin=origin,
+                scope=None,
+                fact_id=None,
+                body=request_body(origin, session_id=session_id, version=version),
+                work=work,
+                session_id=session_id,
+            )
+        )
 
     def _summary_undone(self, tx_id: int, origin: Origin) -> Receipt | None:
         """Withdraw the summary that a transaction made; ``None`` where it made none."""
@@ -319,31 +334,24 @@ class SummarizingStore(ReplayingStore):
             trigger=how.trigger,
             summary=text,
         )
-        added = self._append_summary(
-            session_id, event, how.by, action="summarize", known=how.known
-        )
-        return summary_of(added, refused)
+        return summary_of(self._append_summary(session_id, event, how), refused)
 
     def _append_summary(
         self,
         session_id: str,
-        event: SummaryMade | SummaryWithdrawn,
-        by: Deed,
-        *,
-        action: str,
-        known: SessionState | None = None,
+        event: SummaryMade,
+        how: _How,
     ) -> RecordedEvent:
         def work(transaction: Transaction) -> None:
-            state = transaction.session(session_id)
-            if isinstance(event, SummaryMade) and _has_lost(state, known or SessionState()):
+            if _has_lost(transaction.session(session_id), how.known):
                 # It may have the words in it.
                 raise WordsRedactedError(session_id)
             transaction.add_at_end(SUMMARIES + session_id, [event])
 
         committed = self._ledger.transact(
             Request(
-                action=action,
-                origin=inputs.origin({**by, "session_id": session_id}),
+                action="summarize",
+                origin=inputs.origin({**how.by, "session_id": session_id}),
                 scope=None,
                 fact_id=None,
                 body={},

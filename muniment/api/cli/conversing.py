@@ -303,7 +303,7 @@ def withdraw(
     version: Annotated[
         int, typer.Argument(metavar="VERSION", help="Of the summary, as list shows it.")
     ],
-    doer: Doer,
+    doer: KeyedDoer,
     at: Place,
 ) -> None:
     """Use a summary no longer, nor what was made of it; its turns can be done anew."""

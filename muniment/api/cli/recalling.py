@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from muniment.api.cli.answers import Configuration, Lost, Receipts, Uses
-from muniment.api.cli.asking import Doer, Looker
+from muniment.api.cli.asking import KeyedDoer, Looker
 from muniment.api.cli.looking import FactId
 from muniment.api.cli.options import (
     AsOf,
@@ -171,7 +171,7 @@ def record(
     value: Annotated[
         str, typer.Argument(metavar="VALUE", help="JSON; null ends it. See --text.")
     ],
-    doer: Doer,
+    doer: KeyedDoer,
     at: Place,
     *,
     text: Annotated[

@@ -144,6 +144,9 @@ def _document(app: FastAPI) -> dict[str, Any]:
     for operation in OPERATIONS:
         described = document["paths"][PREFIX + operation.path][operation.method.lower()]
         described["responses"] = _responses(operation, schemas)
+        if operation.repeated:
+            described["description"] = f"To send it again is safe. {operation.repeated}"
+            described["x-idempotent"] = True
     app.openapi_schema = document
     return document
 
