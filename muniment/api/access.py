@@ -115,7 +115,7 @@ class ActingStore(Verbs):
             )
         if fields.get("scopes") is not None:
             # Read once: what is asked about is what was looked at here.
-            fields["scopes"] = inputs.scopes_of(None, None, fields["scopes"])  # type: ignore[arg-type]
+            fields["scopes"] = inputs.read_once(fields["scopes"])  # type: ignore[arg-type]
         if self.principal.kind is Kind.AGENT and name in ("build_context", "search"):
             # An agent cannot choose to leave no trace of itself.
             fields |= {"receipt": True, "agent": self.principal.id}

@@ -60,13 +60,18 @@ def scopes_of(
     user_id: str | None, scope: Scope | None, scopes: Iterable[Scope | str] | None
 ) -> tuple[Scope, ...]:
     """Return whose memories are meant, each once, the one named alone first."""
-    named = [] if scopes is None else [_scope(each) for each in listed("scopes", scopes)]
+    named = [] if scopes is None else list(read_once(scopes))
     if user_id is not None or scope is not None or not named:
         named.insert(0, scope_of(user_id, scope))
     found = tuple(dict.fromkeys(named))
     if len(found) > SCOPES_MAX:
         raise InvalidValueError("scopes", f"{len(found)}", f"at most {SCOPES_MAX}")
     return found
+
+
+def read_once(scopes: Iterable[Scope | str]) -> tuple[Scope, ...]:
+    """Return *scopes* as they are, which may be given only once, such as by a generator."""
+    return tuple(_scope(each) for each in listed("scopes", scopes))
 
 
 def time_or_none(value: Time | None) -> Instant | None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from muniment import MemoryStore, Scope, Session, Turn
+from muniment.domain.time import Instant
 from muniment.errors import NotFound, UnknownSessionError, UnknownTurnError
 from muniment.instants import moment
 from tests.stores import NEW_YEAR, SECOND, Backend, SettableClock
@@ -17,7 +18,7 @@ TEAM = Scope.team("客服")
 
 
 def at(seconds: float) -> datetime:
-    return moment(NEW_YEAR + int(seconds * SECOND))  # type: ignore[arg-type]
+    return moment(Instant(NEW_YEAR + int(seconds * SECOND)))
 
 
 KNOWN = [at(each) for each in (5, 25, 35, 45, 60)]
@@ -37,7 +38,7 @@ def told(store: MemoryStore, clock: SettableClock) -> tuple[str, str]:
     Begun at 10; turns recorded at 20, 30, 40, said at 20, 5 and 35; a fact drawn from the
     first two at 40, its other version from the third; summarised and ended at 50.
     """
-    clock.now = NEW_YEAR + 10 * SECOND  # type: ignore[assignment]
+    clock.now = NEW_YEAR + 10 * SECOND
     session_id = store.start_session(scope=TEAM, agent="客服").session_id
     names = []
     for recorded, said, words in (
@@ -45,7 +46,7 @@ def told(store: MemoryStore, clock: SettableClock) -> tuple[str, str]:
         (30, 5, "lives in Ulm"),
         (40, 35, "no"),
     ):
-        clock.now = NEW_YEAR + recorded * SECOND  # type: ignore[assignment]
+        clock.now = NEW_YEAR + recorded * SECOND
         uttered_at = None if said is None else at(said)
         turn = store.add_turn(session_id, role="user", content=words, uttered_at=uttered_at)
         names.append(turn.turn_id)
@@ -54,11 +55,11 @@ def told(store: MemoryStore, clock: SettableClock) -> tuple[str, str]:
     )
     store.search("tea", scope=TEAM)
     store.flush_receipts()
-    clock.now = NEW_YEAR + 50 * SECOND  # type: ignore[assignment]
+    clock.now = NEW_YEAR + 50 * SECOND
     store.correct(fact.fact_id, content="likes coffee 咖啡", source_turns=names[2:])
     store.summarize_session(session_id, force=True, keep=1)
     store.end_session(session_id)
-    clock.now = NEW_YEAR + 70 * SECOND  # type: ignore[assignment]
+    clock.now = NEW_YEAR + 70 * SECOND
     return session_id, fact.fact_id
 
 
@@ -143,10 +144,10 @@ def test_what_is_shared_then_is_what_was_believed_then_with_its_owner(
     store: MemoryStore, clock: SettableClock
 ) -> None:
     _, fact_id = told(store, clock)
-    clock.now = NEW_YEAR + 80 * SECOND  # type: ignore[assignment]
+    clock.now = NEW_YEAR + 80 * SECOND
     store.entrust(fact_id, owner="u-2", review_at=at(85))
-    clock.now = NEW_YEAR + 90 * SECOND  # type: ignore[assignment]
-    owners = set()
+    clock.now = NEW_YEAR + 90 * SECOND
+    owners: set[tuple[str | None, bool]] = set()
 
     for known, about in [*POINTS, (at(82), None), (at(82), at(45)), (at(86), None)]:
         asked: dict[str, Any] = {"scope": TEAM, "valid_at": about}

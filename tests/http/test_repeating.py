@@ -3,13 +3,13 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
 
 from muniment import MemoryStore, Principal, Scope
 from muniment.api.operations import OPERATIONS
+from muniment.archive.portable import Document
 from muniment.client import Client
 from muniment.domain.access import Role
 from muniment.errors import (
@@ -31,7 +31,7 @@ class Known:
 
     fact_id: str
     session_id: str
-    export: Mapping[str, Any]
+    export: Document
     file: Path
 
 
@@ -96,8 +96,7 @@ def test_what_takes_no_key_does_nothing_new_when_it_is_sent_again(
 
     def state() -> list[object]:
         """Return all that is known, but not how often it was given out."""
-        whose = {"user:u-imported": {"user_id": "u-imported"}, "team": {"scope": TEAM}}
-        facts = [each for named in whose.values() for each in store.get_all(**named)]
+        facts = store.get_all(scopes=[Scope.user("u-imported"), TEAM])
         return [
             *(store.get_fact_history(each.fact_id) for each in facts),
             store.get_all(user_id=USER).items,
