@@ -19,7 +19,6 @@ from muniment.api.acting import by_principal
 from muniment.api.approvals import WATCHED, settle
 from muniment.api.importing import read_document
 from muniment.api.lookup import withheld
-from muniment.api.searching import scopes_of
 from muniment.api.sensitivity import is_careful, is_restricted, own_words, unrestricted
 from muniment.api.signatures import Verbs
 from muniment.api.verbs import fields_of
@@ -116,7 +115,7 @@ class ActingStore(Verbs):
             )
         if fields.get("scopes") is not None:
             # Read once: what is asked about is what was looked at here.
-            fields["scopes"] = scopes_of(None, None, fields["scopes"])  # type: ignore[arg-type]
+            fields["scopes"] = inputs.read_once(fields["scopes"])  # type: ignore[arg-type]
         if self.principal.kind is Kind.AGENT and name in ("build_context", "search"):
             # An agent cannot choose to leave no trace of itself.
             fields |= {"receipt": True, "agent": self.principal.id}

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from muniment.api import showing
+from muniment.api import inputs, showing
 from muniment.api.answers import Fact, FactVersion, Receipt
 from muniment.api.usable import Usable
 from muniment.domain.events import FactThinned
@@ -19,7 +19,7 @@ from muniment.domain.subject import SubjectState
 from muniment.domain.thinning import is_kept, next_year_start, year_start
 from muniment.domain.time import BEGINNING, AsOf, Instant, Period
 from muniment.errors import ThinnedError
-from muniment.instants import moment
+from muniment.instants import Time, moment, to_instant
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.records import FACT, Head, RecordedEvent
 from muniment.ledger.vault import Subject
@@ -61,9 +61,15 @@ class Point:
 
     @property
     def known_at(self) -> Instant:
-        """When the last of what was known then was recorded; asking again gives it."""
+        """
+        A recorded time as of which the same is known: asking again gives it.
+
+        What was asked for, where nothing more is recorded by then; else when the last of
+        what was known was recorded.
+        """
         recorded_at = self.as_of.recorded_at
-        return self.asked_at if recorded_at == BEGINNING else recorded_at
+        is_settled = self.promised >= self.asked_at or recorded_at == BEGINNING
+        return self.asked_at if is_settled else recorded_at
 
     @property
     def settled_at(self) -> Instant:
@@ -131,6 +137,16 @@ class Lookup:
         head = self.ledger.resolve(recorded_at)
         about = recorded_at if valid_at is None else valid_at
         return _noted(head, recorded_at, about, promised=recorded_at)
+
+    def point(self, as_of: Time | None, valid_at: Time | None) -> Point:
+        """Return what was known at *as_of*, by default now, about *valid_at*, or then."""
+        about = inputs.time_or_none(valid_at)
+        return self.now(about) if as_of is None else self.at(to_instant(as_of), about)
+
+    def again(self, point: Point) -> Point:
+        """Return *point*, at which a list was begun and goes on."""
+        latest.set(point)
+        return point
 
     def span(self, start: Instant, end: Instant | None) -> tuple[int, int]:
         """

@@ -44,6 +44,7 @@ Every error Muniment raises on purpose.
     - HoldTakenError            a hold of that name was placed before
     - PlanOutdatedError         the subject changed after the plan was made
     - ProposalStateError        a proposal that is not what it has to be
+    - KeyAlreadyIssuedError     an API key is shown once
     - SessionEndedError         nothing more can be said in it
     - SessionRedactedError      ... since it was made unreadable
     - WordsRedactedError        what is to be kept was redacted meanwhile
@@ -103,6 +104,7 @@ from muniment.errors.barred import (
     GlassAlreadyBrokenError,
     ImpersonationError,
     IssuerUnavailableError,
+    KeyAlreadyIssuedError,
     NotAuthenticatedError,
     OutOfReachError,
     OwnProposalError,
@@ -240,6 +242,7 @@ __all__ = [
     "InvalidTimeError",
     "InvalidValueError",
     "IssuerUnavailableError",
+    "KeyAlreadyIssuedError",
     "KeyServiceUnavailableError",
     "LedgerBusyError",
     "LedgerNotEmptyError",
