@@ -1,5 +1,6 @@
 """The service as a process: it listens, and ends when what it acknowledged is done."""
 
+import gc
 import logging
 import socket
 import sys
@@ -44,8 +45,20 @@ def serve(
         server_header=False,
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
+    _leave_to_stay()
     started(f"http://{bound[0]}:{bound[1]}")
     uvicorn.Server(config).run(sockets=[listening])
+
+
+def _leave_to_stay() -> None:
+    """
+    Tell the garbage collector that whatever is there by now stays.
+
+    It would look through some hundred thousand objects of modules and routes time and
+    again, while every request waits for it.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def log_to_stderr() -> None:
