@@ -11,6 +11,7 @@ import inspect
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MethodType
 from typing import TYPE_CHECKING, Any
 
 from muniment.api import inputs
@@ -341,7 +342,13 @@ def _by_name(
     """Return what a verb was called with, what came by its place by its name, too."""
     if not args:
         return dict(fields)
-    return {**dict(zip(inspect.signature(method).parameters, args, strict=False)), **fields}
+    names = _names_of(getattr(method, "__func__", method))[isinstance(method, MethodType) :]
+    return {**dict(zip(names, args, strict=False)), **fields}
+
+
+@functools.cache
+def _names_of(function: Callable[..., object]) -> tuple[str, ...]:
+    return tuple(inspect.signature(function).parameters)
 
 
 def _named(scope: Scope | None) -> str:
