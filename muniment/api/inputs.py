@@ -48,9 +48,11 @@ def scope_of(user_id: str | None, scope: Scope | None) -> Scope:
         raise InvalidScopeError(str(scope), problem)
     if user_id is not None:
         return Scope.user(user_id)
-    if not isinstance(scope, Scope):
-        raise InvalidScopeError(scope, "is missing: pass user_id= or scope=Scope…")
-    return scope
+    if isinstance(scope, Scope):
+        return scope
+    given: object = scope
+    what = "missing" if given is None else f"of type {type(given).__name__}"
+    raise InvalidScopeError(given, f"is {what}: pass user_id= or Scope.parse(…)")
 
 
 def time_or_none(value: Time | None) -> Instant | None:
