@@ -111,9 +111,10 @@ class Settings(BaseSettings):
 
         Each source looks at the type of every setting again, a millisecond in all.
         """
-        if any(each.upper().startswith(_PREFIX) for each in os.environ):
-            return init_settings, env_settings
-        return (init_settings,)
+        names = {f"{_PREFIX}{each.upper()}" for each in cls.model_fields}
+        if names.isdisjoint(map(str.upper, os.environ)):
+            return (init_settings,)
+        return init_settings, env_settings
 
     model_config = SettingsConfigDict(env_prefix=_PREFIX, extra="forbid", frozen=True)
 

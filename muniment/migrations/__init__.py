@@ -80,7 +80,17 @@ def exists(engine: sa.Engine) -> bool:
 
 
 def _has_versions(connection: sa.Connection) -> bool:
-    return VERSION_TABLE in sa.inspect(connection).get_table_names()
+    query = _VERSIONS_EXIST[connection.dialect.name]
+    return connection.exec_driver_sql(query).first() is not None
+
+
+_VERSIONS_EXIST: Final = {
+    "sqlite": f"SELECT 1 FROM sqlite_master WHERE name = '{VERSION_TABLE}'",
+    "postgresql": (
+        "SELECT 1 FROM pg_catalog.pg_tables "
+        f"WHERE schemaname = current_schema() AND tablename = '{VERSION_TABLE}'"
+    ),
+}
 
 
 def fresh_file(target: Target, dialect: str) -> Path:
@@ -106,11 +116,11 @@ def _make(connection: sa.Connection, target: Target) -> None:
 
 def _current(engine: sa.Engine, target: Target) -> str | None:
     """Return the revision a database is at, refusing one we do not know."""
-    if not exists(engine):
-        return None
     with reading(engine) as connection:
-        found = connection.execute(sa.text(f"SELECT version_num FROM {VERSION_TABLE}"))
-        current = found.scalar()
+        if not _has_versions(connection):
+            return None
+        query = f"SELECT version_num FROM {VERSION_TABLE}"
+        current = connection.exec_driver_sql(query).scalar()
     if current not in (None, *_KNOWN):
         raise NewerSchemaError(f"the {target} database", str(current), HEAD)
     return current

@@ -18,6 +18,7 @@ from muniment import migrations
 from muniment.errors import NewerSchemaError
 from muniment.ledger import tables as ledger_tables
 from muniment.ledger import vault_tables as vault
+from muniment.ledger.database import writing
 from muniment.projections import tables as projection_tables
 from tests.contract import fresh, released
 from tests.stores import POSTGRESQL, Backend
@@ -102,6 +103,26 @@ def test_a_new_database_is_made_by_what_the_revisions_say_to_an_empty_one(
 
     # If this fails: python -m tests.contract.fresh
     assert file.read_text(encoding="utf-8") == fresh.script(untouched, target)
+
+
+@pytest.mark.parametrize("target", released.TARGETS)
+def test_a_new_database_knows_what_an_upgraded_one_knows(
+    untouched: Backend, target: migrations.Target
+) -> None:
+    untouched.directory.mkdir()
+    known = []
+    with released.engine_of(untouched, target) as engine:
+        for makes in (fresh.run_all_revisions, migrations._make):
+            with writing(engine, lock_timeout=10) as connection:
+                fresh.make_schema(connection, target)
+                makes(connection, target)
+                known.append((described(connection), fresh.also_known(connection)))
+                connection.rollback()
+
+    assert known[0] == known[1]
+    tables, (versions, *_) = known[0]
+    assert tables.keys() == METADATA[target].tables.keys()
+    assert versions == [(migrations.HEAD,)]
 
 
 def test_there_is_one_head_and_the_code_names_it() -> None:
