@@ -69,6 +69,7 @@ def test_the_exit_code_follows_the_kind_of_error(
         (["remember", "x", *USER, "--metadata", "{"], 2, "InvalidValueError"),
         (["remember", "x", *USER, "--metadata", '{"a": NaN}'], 2, "InvalidValueError"),
         (["remember", "x", *USER, "--metadata", '{"core": 1}'], 2, "ReservedMetadataError"),
+        (["remember", "x", *USER, "--metadata", '{"a": 1, "a": 2}'], 2, "InvalidValueError"),
         (["remember", "x", *USER, "--confidence", "nan"], 2, "InvalidValueError"),
         (["remember", "x" * 70_000, *USER], 2, "ContentTooLargeError"),
         (["remember"], 2, "UsageError"),
