@@ -336,6 +336,7 @@ class MemoryStore(RestorableStore):
         Raises:
             UnknownTransactionError: If there is none.
             NothingToUndoError: If it changed no fact, and made no summary.
+            FactRedactedError: If all it is about was made unreadable since, or by it.
             RollbackConflictError: If others wrote on top and *on_conflict* is ``abort``.
         """
         inputs.count("tx_id", tx_id, least=1, most=2**62)
