@@ -37,10 +37,11 @@ _ESCAPED: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 
 def open_what_was_closed() -> None:
     """Let what is written to a stream that whoever started us had closed go nowhere."""
-    # Python has ``None`` for it. Never closed: it is the process's own until it ends.
+    # Python has ``None`` for it.
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))
+            nowhere = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115 - for as long as the process lives
+            setattr(sys, name, nowhere)
 
 
 def is_for_a_person(*, as_json: bool) -> bool:
