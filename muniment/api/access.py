@@ -275,8 +275,9 @@ class ActingStore(Verbs):
             signed.setdefault("source", f"agent:{who.id}")
         if signed.get("idempotency_key") is not None:
             # One principal never meets, nor learns of, the keys of another.
-            own = f"{len(who.id)}:{who.id}:{signed['idempotency_key']}"
-            signed["idempotency_key"] = own
+            key = inputs.name("idempotency_key", signed["idempotency_key"])
+            own = f"{len(who.id)}:{who.id}:{key}"
+            signed["idempotency_key"] = inputs.as_name(own)
         return signed
 
     def _in_time(

@@ -1,5 +1,6 @@
 """What callers pass, checked: every field is as documented, or is refused by name."""
 
+import hashlib
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
@@ -117,6 +118,13 @@ def name(field: str, value: object, *, most: int = NAME_LENGTH_MAX) -> str:
 def name_or_none(field: str, value: object, *, most: int = NAME_LENGTH_MAX) -> str | None:
     """Return *value* as `name` does, where there is one."""
     return None if value is None else name(field, value, most=most)
+
+
+def as_name(text: str) -> str:
+    """Return *text* if it is as short as a name has to be, or else what stands for it."""
+    if len(text) <= NAME_LENGTH_MAX:
+        return text
+    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
 
 
 def reason_or_none(value: object) -> str | None:
