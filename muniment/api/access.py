@@ -19,7 +19,13 @@ from muniment.api.acting import by_principal
 from muniment.api.approvals import WATCHED, settle
 from muniment.api.importing import read_document
 from muniment.api.lookup import withheld
-from muniment.api.sensitivity import is_careful, is_restricted, own_words, unrestricted
+from muniment.api.sensitivity import (
+    careful,
+    is_careful,
+    is_restricted,
+    own_words,
+    unrestricted,
+)
 from muniment.api.signatures import Verbs
 from muniment.api.verbs import fields_of
 from muniment.api.whose import refuse_unseen, whose
@@ -28,6 +34,7 @@ from muniment.domain.access import (
     Kind,
     Principal,
     Right,
+    above,
     act_of,
     can_see,
     checked_reason,
@@ -113,9 +120,8 @@ class ActingStore(Verbs):
             raise AccessDeniedError(
                 self.principal.id, name, "anything: its key is not for it"
             )
-        if fields.get("scopes") is not None:
-            # Read once: what is asked about is what was looked at here.
-            fields["scopes"] = inputs.read_once(fields["scopes"])  # type: ignore[arg-type]
+        if VERBS[name].named is Named.SCOPES:
+            fields |= self._beside(name, fields)
         if self.principal.kind is Kind.AGENT and name in ("build_context", "search"):
             # An agent cannot choose to leave no trace of itself.
             fields |= {"receipt": True, "agent": self.principal.id}
@@ -148,6 +154,15 @@ class ActingStore(Verbs):
             fields.pop(each, None)
         return self._read(name, lambda: method(*args, **fields), arguments, rights)
 
+    def _beside(self, name: str, fields: Mapping[str, Any]) -> dict[str, object]:
+        """Return which memories are asked beside the one that is named alone."""
+        if fields.get("scopes") is not None:
+            # Read once: what is asked about is what was looked at here.
+            return {"scopes": inputs.read_once(fields["scopes"])}
+        own = inputs.scope_of(fields.get("user_id"), fields.get("scope"))
+        known = above(act_of(name, fields), self.principal, own)
+        return {"scopes": known} if known else {}
+
     def _read(
         self,
         name: str,
@@ -175,15 +190,17 @@ class ActingStore(Verbs):
         rights: Sequence[tuple[Scope | None, Right]],
     ) -> object:
         """Return an answer to somebody who does not see what is restricted."""
+        # Whose memory else is in the answer may be read whole.
+        of = careful(rights) if VERBS[name].named is Named.SCOPES else None
         if name != "build_context":
-            return unrestricted(answered())
+            return unrestricted(answered(), of=of)
         # A text cannot be without a fact once it is written: it is left out before.
-        token = withheld.set(frozenset(self._restricted(scope for scope, _ in rights)))
+        token = withheld.set(frozenset(self._restricted(careful(rights))))
         try:
             answer = answered()
         finally:
             withheld.reset(token)
-        if unrestricted(answer) != answer:
+        if unrestricted(answer, of=of) != answer:
             raise AccessDeniedError(self.principal.id, name, "what was restricted then")
         return answer
 
