@@ -11,6 +11,7 @@ import inspect
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MethodType
 from typing import TYPE_CHECKING, Any
 
 from muniment.api import inputs
@@ -281,14 +282,19 @@ class ActingStore(Verbs):
                 raise ImpersonationError(who.id, each, fields[each])
         if field in known:
             signed[field] = who.id
+        if signed.pop("on_behalf_of", None) not in (None, who.user_id):
+            raise ImpersonationError(who.id, "on_behalf_of", fields["on_behalf_of"])
+        if who.user_id is not None and "on_behalf_of" in known:
+            signed["on_behalf_of"] = who.user_id
         if field == "actor" and "trigger" in known and right.standing in who.roles:
             signed.setdefault("trigger", right.standing)
         if who.kind is Kind.AGENT and "source" in known and field == "actor":
             signed.setdefault("source", f"agent:{who.id}")
         if signed.get("idempotency_key") is not None:
             # One principal never meets, nor learns of, the keys of another.
-            own = f"{len(who.id)}:{who.id}:{signed['idempotency_key']}"
-            signed["idempotency_key"] = own
+            key = inputs.name("idempotency_key", signed["idempotency_key"])
+            own = f"{len(who.id)}:{who.id}:{key}"
+            signed["idempotency_key"] = inputs.as_name(own)
         return signed
 
     def _in_time(
@@ -354,7 +360,13 @@ def _by_name(
     """Return what a verb was called with, what came by its place by its name, too."""
     if not args:
         return dict(fields)
-    return {**dict(zip(inspect.signature(method).parameters, args, strict=False)), **fields}
+    names = _names_of(getattr(method, "__func__", method))[isinstance(method, MethodType) :]
+    return {**dict(zip(names, args, strict=False)), **fields}
+
+
+@functools.cache
+def _names_of(function: Callable[..., object]) -> tuple[str, ...]:
+    return tuple(inspect.signature(function).parameters)
 
 
 def _named(scope: Scope | None) -> str:

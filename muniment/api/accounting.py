@@ -68,7 +68,9 @@ class ReceivingStore(UnsayingStore):
         def work(transaction: Transaction) -> None:
             known = _settings(enumerate(transaction.stream(CONFIGURATION), 1))
             in_force = configuration_of(known, len(known))
-            if in_force.get(setting.name) != setting.value:
+            # Compared as they are kept: to Python 1 and 1.0 and True are the same.
+            known_as = codec.canonical(in_force.get(setting.name))
+            if known_as != codec.canonical(setting.value):
                 event = ConfigurationRecorded(setting=setting)
                 transaction.add_to(CONFIGURATION, [event])
 

@@ -24,6 +24,7 @@ from muniment.domain.session import Role
 from muniment.errors import InvalidValueError, UnknownSessionError
 from muniment.instants import Time, to_instant
 from muniment.projections.conversation import TurnQuery
+from muniment.recall.believed import Document
 from muniment.recall.context import (
     CORE,
     PROFILE,
@@ -37,7 +38,6 @@ from muniment.recall.context import (
     approximate_tokens,
     assemble,
 )
-from muniment.recall.documents import Document
 from muniment.recall.questions import Filters
 
 
@@ -229,7 +229,7 @@ class ContextStore(SummarizingStore):
             for subject in usable.subjects
             for each in self._recall.documents.of(
                 subject, point.as_of, expired_at=point.asked_at
-            )
+            ).documents
             if each.row.traits.core or each.row.traits.attribute is not None
             if each.row.traits.status is Status.ACTIVE
             if each.row.fact_id not in usable.hidden

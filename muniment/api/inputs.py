@@ -1,5 +1,6 @@
 """What callers pass, checked: every field is as documented, or is refused by name."""
 
+import hashlib
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
@@ -51,9 +52,11 @@ def scope_of(user_id: str | None, scope: Scope | None) -> Scope:
         raise InvalidScopeError(str(scope), problem)
     if user_id is not None:
         return Scope.user(user_id)
-    if not isinstance(scope, Scope):
-        raise InvalidScopeError(scope, "is missing: pass user_id= or scope=Scope…")
-    return scope
+    if isinstance(scope, Scope):
+        return scope
+    given: object = scope
+    what = "missing" if given is None else f"of type {type(given).__name__}"
+    raise InvalidScopeError(given, f"is {what}: pass user_id= or Scope.parse(…)")
 
 
 def scopes_of(
@@ -115,6 +118,13 @@ def name(field: str, value: object, *, most: int = NAME_LENGTH_MAX) -> str:
 def name_or_none(field: str, value: object, *, most: int = NAME_LENGTH_MAX) -> str | None:
     """Return *value* as `name` does, where there is one."""
     return None if value is None else name(field, value, most=most)
+
+
+def as_name(text: str) -> str:
+    """Return *text* if it is as short as a name has to be, or else what stands for it."""
+    if len(text) <= NAME_LENGTH_MAX:
+        return text
+    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
 
 
 def reason_or_none(value: object) -> str | None:
@@ -200,6 +210,7 @@ def origin(by: Mapping[str, Any]) -> Origin:
         session_id=name_or_none("session_id", by.get("session_id")),
         source_turns=names("source_turns", by.get("source_turns", ())),
         idempotency_key=name_or_none("idempotency_key", by.get("idempotency_key")),
+        on_behalf_of=name_or_none("on_behalf_of", by.get("on_behalf_of")),
     )
 
 

@@ -4,7 +4,7 @@ Points in time resolved, and what is found there.
 What every reading verb does: resolve its times to one position once, and read at that.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
@@ -30,7 +30,7 @@ from muniment.projections.beliefs import (
     LastUse,
     Timeline,
 )
-from muniment.projections.ports import VersionVectors
+from muniment.projections.ports import Generation, VersionVectors
 
 
 _SPANS_MAX: Final = 100_000
@@ -90,6 +90,7 @@ class Lookup:
         timeline: Where the beliefs are.
         derived: Every store an erasure has to reach, the timeline first.
         vectors: Where the embeddings of what was said are; a thinning has to reach them.
+        generation: Says by which model they are, if by any; retention compares them.
         last_use: Who knows when facts were used otherwise than by writing; retention asks.
     """
 
@@ -98,6 +99,7 @@ class Lookup:
         self.timeline = timeline
         self.derived: tuple[DerivedStore, ...] = (timeline,)
         self.vectors: tuple[VersionVectors, ...] = ()
+        self.generation: Callable[[], Generation | None] = lambda: None
         self.last_use: tuple[LastUse, ...] = ()
         self._spans: tuple[int, dict[str, Period | None]] = (-1, {})
 
@@ -307,10 +309,12 @@ class Lookup:
             subjects=used, hidden=withheld.get() | frozenset(hidden), states=states
         )
 
-    def why_unused(self, fact: Fact) -> str | None:
-        """Return why a fact is stored and not used, if it is not."""
+    def why_unused(self, fact: Fact, position: int | None = None) -> str | None:
+        """Return why a fact is stored and not used, or was not at a position, if so."""
         subject = self.ledger.vault.find(fact.scope)
-        state = self.ledger.subject_state(subject) if subject else SubjectState()
+        if subject is None:
+            return None
+        state = self.ledger.subject_state(subject, position)
         if state.hidden:
             return HIDDEN
         if not state.restricts(fact.fact_id):

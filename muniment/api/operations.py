@@ -50,6 +50,7 @@ from muniment.api.request_fields import (
     ONE_OF_THREE,
     PAGE,
     REVISION,
+    SEVERAL,
     STATED,
     SUMMARIES,
     THEN,
@@ -238,8 +239,8 @@ OPERATIONS: Final = (
         "why",
         "/diagnoses",
         Diagnosis,
-        needed={**OF, "expect": Text},
-        taken={"query": Text, "at": Time},
+        needed={"expect": Text},
+        taken={**SEVERAL, "query": Text, "at": Time},
     ),
     read(
         "reproduce_badcase",

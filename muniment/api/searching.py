@@ -102,9 +102,14 @@ class SearchingStore(ReadingStore):
     Safe to use from many threads.
     """
 
-    _recall: Recall
+    _open_recall: Recall
     _receipts: ReceiptBook
     _settings: Settings
+
+    @property
+    def _recall(self) -> Recall:
+        _ = self._lookup  # Which refuses once the store is closed.
+        return self._open_recall
 
     @verb
     def search(

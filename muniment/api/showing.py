@@ -102,6 +102,7 @@ def version(recorded: RecordedEvent, origins: Origins) -> FactVersion:
         else None,
         survivor=event.survivor if isinstance(event, FactRetired) else None,
         thinned=event.versions if isinstance(event, FactThinned) else (),
+        on_behalf_of=origin.on_behalf_of,
     )
 
 

@@ -94,7 +94,7 @@ class SummarizingStore(ReplayingStore):
 
         It is due when *every* turns were not summarised yet, when those take half of
         *budget_tokens*, or when the conversation turned to something else. Words of a
-        model that drop over a fifth of the names and numbers, or add a number, are not
+        model that drop over a fifth of the names and numbers, or add one, are not
         taken: then the plain extraction is, and says so in `Summary.refused`.
 
         Args:

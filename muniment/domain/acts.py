@@ -121,7 +121,7 @@ VERBS: Final[Mapping[str, Verb]] = {
     "get_uses": Verb(Act.LOOK, Named.FACT),
     "get_receipts": Verb(Act.LOOK, Named.SCOPE),
     "reproduce_badcase": Verb(Act.REPLAY, Named.SCOPE),
-    "why": Verb(Act.REPLAY, Named.SCOPE),
+    "why": Verb(Act.REPLAY, Named.SCOPES),
     # What is given out is recorded by the verb itself, before it is.
     "export": _write(Act.REPLAY, Named.SCOPE),
     "export_evidence": _write(Act.REPLAY, Named.SCOPE),

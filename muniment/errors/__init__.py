@@ -11,6 +11,7 @@ Every error Muniment raises on purpose.
     - ReservedMetadataError     metadata that would shadow a field of the fact
     - UnknownFieldError         a field nobody defined
     - WriteAsOfError            a write that names a point in the past
+    - ActorRequiredError        a write that does not say who does it
     - FutureAsOfError           a recorded time that has not come
     - VersionBeyondHeadError    a version the fact never had
     - InvalidCursorError        a cursor that does not belong to this query
@@ -152,6 +153,7 @@ from muniment.errors.faults import (
     WitnessUnavailableError,
 )
 from muniment.errors.invalid import (
+    ActorRequiredError,
     ConfigurationError,
     ContentTooLargeError,
     FutureAsOfError,
@@ -202,6 +204,7 @@ from muniment.errors.refused import (
 
 __all__ = [
     "AccessDeniedError",
+    "ActorRequiredError",
     "ApprovalRequiredError",
     "ArchiveAheadError",
     "ArchiveUnavailableError",

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from muniment.api.repeated import RepeatedNameError, once_each
 from muniment.domain.scope import Scope
 from muniment.errors import InvalidValueError
 
@@ -125,7 +126,9 @@ def parsed(named: str, text: str | None) -> Any:  # noqa: ANN401 - the store loo
     if text is None:
         return None
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=once_each)
+    except RepeatedNameError as error:
+        raise InvalidValueError(named, text, "JSON that says each name once") from error
     except (ValueError, RecursionError) as error:
         raise InvalidValueError(named, text, "JSON") from error
 

@@ -47,6 +47,8 @@ def create_app(store: MemoryStore) -> FastAPI:
         openapi_url=f"{PREFIX}/openapi.json",
         docs_url=None,
         redoc_url=None,
+        # Whoever followed would go where `Host` says, behind a proxy in the clear.
+        redirect_slashes=False,
     )
     door, readers = Door(Callers(store)), Admission()
     app.router.routes.extend(

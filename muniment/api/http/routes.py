@@ -4,12 +4,13 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, get_args
 from urllib.parse import unquote
 
 import msgspec
 from fastapi import Body, Header, Path, Query, Request, Response
-from pydantic import BaseModel, ConfigDict, create_model
+from pydantic import BaseModel, BeforeValidator, ConfigDict, create_model
+from pydantic_core import PydanticCustomError
 
 from muniment.api.http.callers import Callers
 from muniment.api.http.downloads import download
@@ -23,6 +24,14 @@ from muniment.instants import moment, to_text
 
 
 POSITION_MAX: Final = 2**62
+
+
+def _digits(value: object) -> object:
+    """Return what stands in a URL for a whole number, if it is written in digits."""
+    if isinstance(value, str) and not (value.isascii() and value.isdigit()):
+        raise PydanticCustomError("digits", "Input should be a whole number, in digits")
+    return value
+
 
 HEADERS: Final = {
     "reason": (
@@ -40,6 +49,9 @@ HEADERS: Final = {
     ),
     "expected_version": ("If-Match", 'The version that was decided on, such as `"3"`.'),
 }
+_AS_DIGITS: Final = BeforeValidator(_digits)
+Digits = Annotated[int, _AS_DIGITS]
+"""A whole number in a URL, in digits: Python reads more, such as ``1_0`` and ``5.0``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +62,7 @@ class Door:
 
     def __call__(self, request: Request) -> None:
         """Keep the caller's store with the request, or refuse it."""
-        caller = self.callers.known(request.headers.get("authorization"))
+        caller = self.callers.known(request.headers.getlist("authorization"))
         request.state.caller, request.state.acting = caller.name, caller.store
 
 
@@ -107,7 +119,11 @@ class Route:
         for name, value in given.items():
             if isinstance(value, BaseModel):
                 said = {each: getattr(value, each) for each in value.model_fields_set}
-                fields |= {each: _argument(each, one) for each, one in said.items()}
+                fields |= {
+                    each: _argument(each, one)
+                    for each, one in said.items()
+                    if one is not None or each in self.operation.needed
+                }
             elif name in HEADERS:
                 fields |= _from_header(name, value)
             else:
@@ -159,9 +175,11 @@ def _parameter(
 
 def _model(operation: Operation) -> type[BaseModel]:
     """Return the model of what an operation is sent."""
-    fields: dict[str, Any] = {name: (kind, ...) for name, kind in operation.needed.items()}
-    fields |= {name: (kind | None, None) for name, kind in operation.taken.items()}
     is_query = operation.method == "GET"
+    fields: dict[str, Any] = {name: (kind, ...) for name, kind in operation.needed.items()}
+    for name, kind in operation.taken.items():
+        is_number = is_query and int in get_args(kind)
+        fields[name] = (Annotated[kind, _AS_DIGITS] if is_number else kind) | None, None
     return create_model(
         f"{operation.verb.title().replace('_', '')}{'Query' if is_query else 'Body'}",
         __config__=ConfigDict(extra="forbid", strict=not is_query),
@@ -198,8 +216,11 @@ def _argument(name: str, value: object) -> object:
 def _from_header(name: str, value: object) -> dict[str, object]:
     if value is None:
         return {}
-    # Headers come as Latin-1, whatever the bytes were meant to be.
-    text = unquote(str(value).encode("latin-1").decode("utf-8", errors="replace"))
+    try:
+        # Headers come as Latin-1, whatever the bytes were meant to be.
+        text = unquote(str(value).encode("latin-1").decode(), errors="strict")
+    except UnicodeDecodeError as error:
+        raise InvalidValueError(HEADERS[name][0], value, "percent-encoded UTF-8") from error
     match name:
         case "break_glass":
             if text not in ("true", "false"):
