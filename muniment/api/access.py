@@ -207,14 +207,19 @@ class ActingStore(Verbs):
 
     def _restricted(self, scopes: Iterable[Scope | None]) -> Iterator[str]:
         """Yield the facts that are restricted now."""
+        store = self._store
+        point = store._lookup.now()  # noqa: SLF001 - as above
         for scope in scopes:
-            cursor = None
-            while True:
-                page = self._store.get_all(scope=scope, limit=1_000, cursor=cursor)
-                yield from (each.fact_id for each in page if is_restricted(each))
-                cursor = page.next_cursor
-                if cursor is None:
-                    break
+            subject = store._ledger.vault.find(scope) if scope else None  # noqa: SLF001
+            if subject is None:
+                continue
+            # What the context is made of is read here, and kept: no second reading.
+            found = store._recall.documents.of(  # noqa: SLF001
+                subject, point.as_of, expired_at=point.asked_at
+            )
+            for each in found.documents:
+                if is_restricted(each.opened.content.evidence):
+                    yield each.row.fact_id
 
     def _right(
         self, name: str, arguments: Mapping[str, object], scope: Scope | None

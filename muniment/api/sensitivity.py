@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from muniment.api.answers import Fact, FactHistory, FactVersion
 from muniment.domain.access import Right, may_read
+from muniment.domain.events import Evidence
 from muniment.domain.scope import Scope
 from muniment.errors import UnknownFactError
 
@@ -29,7 +30,7 @@ def is_careful(rights: Sequence[tuple[Scope | None, Right]]) -> bool:
     return bool(careful(rights))
 
 
-def is_restricted(part: Fact | FactVersion) -> bool:
+def is_restricted(part: Fact | FactVersion | Evidence) -> bool:
     """Whether a fact says of itself that not everybody reads it who reads the memory."""
     return not may_read(_CAREFUL, part.metadata.get(ACCESS_LEVEL))
 
