@@ -20,6 +20,7 @@ from muniment.archive.cold import ColdArchive
 from muniment.clock import Clock, system_clock
 from muniment.domain.time import BEGINNING, Instant
 from muniment.errors import (
+    DamagedDatabaseError,
     InvalidValueError,
     NotAStoreError,
     StoreNotFoundError,
@@ -128,6 +129,7 @@ def open_ledger(
         NotAStoreError: If the place holds something else.
         MissingKeyError: If the key-encryption key is gone.
         VaultMismatchError: If vault, key and ledger do not belong together.
+        DamagedDatabaseError: If a file of it is damaged, or the ledger gone.
         NewerSchemaError: If a newer version of Muniment upgraded it.
     """
     if settings.database_url == _MEMORY:
@@ -159,7 +161,7 @@ def _open(
     source = _clock(clock)
     if source is None and engine.dialect.name == "sqlite":
         source = system_clock
-    _enrol(engine, settings, vault, create=create)
+    _enrol(engine, settings, vault, create=create, anew=with_vault)
     recorder = SqlRecorder(
         engine,
         ledger=settings.ledger,
@@ -313,8 +315,10 @@ def _tally_place(settings: Settings) -> Path:
     return file.parent if file else default_key_file(settings).parent
 
 
-def _enrol(engine: sa.Engine, settings: Settings, vault: Vault, *, create: bool) -> None:
-    """Make the row of this ledger, or see that it belongs to this vault."""
+def _enrol(
+    engine: sa.Engine, settings: Settings, vault: Vault, *, create: bool, anew: bool
+) -> None:
+    """Make the row of this ledger, *anew* where it is gone, or see whose vault this is."""
     ours = tables.ledger.c.ledger == settings.ledger
     query = sa.select(tables.ledger.c.vault_id).where(ours)
     with reading(engine) as connection:
@@ -331,6 +335,11 @@ def _enrol(engine: sa.Engine, settings: Settings, vault: Vault, *, create: bool)
                 connection.execute(sa.text("LOCK TABLE ledger IN SHARE ROW EXCLUSIVE MODE"))
             vault_id = connection.execute(query).scalar()
             if vault_id is None:
+                if not anew and next(vault.subjects(), None) is not None:
+                    raise DamagedDatabaseError(
+                        f"ledger {settings.ledger} is gone from "
+                        f"{_shown(settings.database_url)}, the vault has its keys"
+                    )
                 vault_id = vault.vault_id
                 row = {
                     "ledger": settings.ledger,
