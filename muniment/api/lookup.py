@@ -18,7 +18,7 @@ from muniment.domain.scope import Scope
 from muniment.domain.subject import SubjectState
 from muniment.domain.thinning import is_kept, next_year_start, year_start
 from muniment.domain.time import BEGINNING, AsOf, Instant, Period
-from muniment.errors import ThinnedError
+from muniment.errors import FutureAsOfError, ThinnedError
 from muniment.instants import moment
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.records import FACT, Head, RecordedEvent
@@ -140,7 +140,10 @@ class Lookup:
         """
         if end is not None:
             Period(start, end)
-        first = self.ledger.resolve(Instant(start - 1)).position
+        try:
+            first = self.ledger.resolve(Instant(start - 1)).position
+        except FutureAsOfError as error:
+            raise FutureAsOfError(start, error.now) from error
         point = self.now()
         if end is None or end > point.asked_at:
             return first, point.position

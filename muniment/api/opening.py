@@ -276,7 +276,12 @@ def _vault(settings: Settings, *, has_ledger: bool) -> Vault:
     with ExitStack() as undone:
         engine = _connected(url, settings, schema=schema)
         undone.callback(dispose, engine)
-        has_vault = (file is None or file.exists()) and migrations.exists(engine)
+        try:
+            has_vault = (file is None or file.exists()) and migrations.exists(engine)
+        except NotAStoreError as error:
+            raise VaultMismatchError(
+                f"what stands at {_shown(url)} for a vault is no database"
+            ) from error
         if has_ledger and not has_vault:
             raise VaultMismatchError(
                 f"the vault at {_shown(url)} is gone, and with it every key: no content "

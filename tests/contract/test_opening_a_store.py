@@ -150,6 +150,15 @@ def test_a_vault_that_is_gone_is_not_made_anew(durable: Backend) -> None:
             durable.open()
 
 
+def test_a_vault_that_became_something_else_is_said_to_be_that(tmp_path: Path) -> None:
+    with MemoryStore.open(tmp_path / "store") as store:
+        store.remember("x", user_id="u")
+    (tmp_path / "store" / VAULT_FILE).write_bytes(b"no database" * 1_000)
+
+    with pytest.raises(VaultMismatchError, match=r"put the vault .* back"):
+        MemoryStore.open(tmp_path / "store")
+
+
 def test_a_ledger_that_is_gone_is_not_made_anew(durable: Backend) -> None:
     """It would answer that nothing was ever remembered."""
     filled(durable)
