@@ -370,8 +370,13 @@ def _clock(source: ClockSource | None) -> Clock | None:
         return None
 
     def clock() -> Instant:
-        now = source()
-        return to_instant(now) if isinstance(now, datetime) else now
+        now: object = source()
+        if isinstance(now, datetime):
+            return to_instant(now)
+        if not isinstance(now, int):
+            expected = "an aware datetime or whole microseconds since 1970"
+            raise InvalidValueError("what clock gives", now, expected)
+        return Instant(now)
 
     return clock
 
