@@ -52,6 +52,7 @@ class MemoryStore(RestorableStore):
         stores = opened.conversation, RecallStores(opened.recall, keeps_up=settings.upkeep)
         lookup.derived = (*lookup.derived, *stores)
         lookup.vectors = (opened.recall.vectors,)
+        lookup.generation = opened.recall.generations.active
         lookup.last_use = (opened.conversation,)
         self._receipts = ReceiptBook(
             opened.ledger,
@@ -287,6 +288,7 @@ class MemoryStore(RestorableStore):
         until: Time | None = None,
         on_conflict: OnConflict = "abort",
         by_actor: str | None = None,
+        on_behalf_of: str | None = None,
         reason: str | None = None,
         idempotency_key: str | None = None,
     ) -> Receipt:
@@ -300,7 +302,7 @@ class MemoryStore(RestorableStore):
             on_conflict: As of `apply`.
             by_actor: Who takes it back; *actor* is who wrote it.
             reason: Why it is taken back.
-            idempotency_key: As of `By`.
+            on_behalf_of, idempotency_key: As of `By`.
 
         Raises:
             InvalidInput: If no field but the times is given.
@@ -315,9 +317,8 @@ class MemoryStore(RestorableStore):
             since=since,
             until=until,
         ).in_ledger_time()
-        origin = inputs.origin(
-            {"actor": by_actor, "reason": reason, "idempotency_key": idempotency_key}
-        )
+        by = By(actor=by_actor, on_behalf_of=on_behalf_of, reason=reason)
+        origin = inputs.origin({**by, "idempotency_key": idempotency_key})
         return self._planned(
             lambda planner: planner.without(whose, cause),
             origin,

@@ -90,7 +90,7 @@ def test_a_case_and_its_causes_are_told_without_what_was_asked_then(tmp_path: Pa
         why = store.why("likes tea", user_id="ann", at=at)
         assert f"score {REDACTED}" in why.checks[-2].evidence
         assert why.stage == "not used"
-        unknown = store.why("likes tea", user_id="ann", query="tea?", at=at)
+        unknown = store.why("likes tea", user_id="ann", query="tea with milk?", at=at)
         assert unknown.stage == "not known"
         assert unknown.checks[-1].evidence == f"what was asked is {REDACTED}"
 

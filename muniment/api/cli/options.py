@@ -26,6 +26,14 @@ AsOf = Annotated[
     str | None,
     typer.Option(metavar="TIME", help="What was known then; now if left out."),
 ]
+ValidAt = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="About this time; --as-of itself if left out."),
+]
+SaidBy = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="What there was by then; by --as-of if left out."),
+]
 Newest = Annotated[
     int | None,
     typer.Option(metavar="N", help="Only so many, the newest; all if left out."),

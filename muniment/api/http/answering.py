@@ -11,10 +11,11 @@ import asyncio
 import json
 import re
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from concurrent.futures import Executor
 from contextlib import nullcontext
 from contextvars import copy_context
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, get_origin
 
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
@@ -90,6 +91,8 @@ class Sent:
         model, by_url = route.model or _Nothing, route.operation.method == "GET"
         self._query: type[BaseModel] = model if by_url else _Nothing
         self._body: type[BaseModel] = _Nothing if by_url else model
+        fields = {**route.operation.needed, **route.operation.taken}
+        self._several = {name for name in fields if get_origin(fields[name]) is list}
         self._needs_body = bool(route.operation.needed) and not by_url
 
     def read(self, request: Request, body: bytes) -> dict[str, object]:
@@ -104,7 +107,7 @@ class Sent:
         for name in self._route.operation.numbers:
             check = _NUMBER.validate_python
             given[name] = _checked(check, given[name], "path", name)
-        query = _once_each(request.query_params)
+        query = _by_name(request.query_params, several=self._several)
         given["query"] = _checked(self._query.model_validate, query, "query")
         if body or self._needs_body:
             _refuse_other_types(request.headers.get("content-type", ""))
@@ -144,12 +147,14 @@ def _checked(check: Callable[[Any], object], value: object, *where: str) -> obje
         ) from error
 
 
-def _once_each(query: QueryParams) -> dict[str, str]:
-    """Return the fields of a *query*; one that is there twice says two things."""
-    for name in query:
+def _by_name(
+    query: QueryParams, *, several: AbstractSet[str]
+) -> dict[str, str | list[str]]:
+    """Return the fields of a *query*; any but *several* that is there twice is refused."""
+    for name in query.keys() - several:
         if len(query.getlist(name)) > 1:
             raise _problem("query", name, "is there more than once")
-    return dict(query)
+    return {name: query.getlist(name) if name in several else query[name] for name in query}
 
 
 def _refuse_repeated_names(body: bytes) -> None:

@@ -42,16 +42,16 @@ HEADERS: Final = {
     "break_glass": ("Muniment-Break-Glass", "`true` to look once in an emergency."),
     "idempotency_key": (
         "Idempotency-Key",
-        "A repeated key is answered as the first time and writes nothing.",
+        (
+            "A repeated key is answered as the first time and writes nothing; where that "
+            "was a secret, which is shown once, with 409."
+        ),
     ),
     "expected_version": ("If-Match", 'The version that was decided on, such as `"3"`.'),
 }
 _AS_DIGITS: Final = BeforeValidator(_digits)
 Digits = Annotated[int, _AS_DIGITS]
 """A whole number in a URL, in digits: Python reads more, such as ``1_0`` and ``5.0``."""
-
-_ONCE: Final = frozenset({"issue_api_key", "roll_api_key"})
-"""What answers a secret: there is no second answer, so no idempotency key either."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ def _headers(operation: Operation) -> list[str]:
     names = ["reason", "matter", "break_glass"] if operation.reasoned else []
     if operation.verb == "whoami":
         return []
-    if operation.keyed and operation.verb not in _ONCE:
+    if operation.keyed:
         names.append("idempotency_key")
     if operation.if_match:
         names.append("expected_version")
