@@ -18,7 +18,7 @@ from muniment.domain.scope import Scope
 from muniment.domain.subject import SubjectState
 from muniment.domain.thinning import is_kept, next_year_start, year_start
 from muniment.domain.time import BEGINNING, AsOf, Instant, Period
-from muniment.errors import FutureAsOfError, ThinnedError
+from muniment.errors import ThinnedError
 from muniment.instants import Time, moment, to_instant
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.records import FACT, Head, RecordedEvent
@@ -158,10 +158,7 @@ class Lookup:
         """
         if end is not None:
             Period(start, end)
-        try:
-            first = self.ledger.resolve(Instant(start - 1)).position
-        except FutureAsOfError as error:
-            raise FutureAsOfError(start, error.now) from error
+        first = self.ledger.resolve(Instant(start - 1)).position
         point = self.now()
         if end is None or end > point.asked_at:
             return first, point.position

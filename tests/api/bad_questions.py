@@ -105,11 +105,6 @@ ASKED: Mapping[str, Case] = {
         FutureAsOfError,
         ("2026-01-02", "valid_at"),
     ),
-    "changes since a time to come": Case(
-        lambda store, _: store.list_modified_facts(user_id="u", start=day(1)),
-        FutureAsOfError,
-        ("as of 2026-01-02T00:00:00.000000Z",),
-    ),
     "version beyond the head": Case(
         lambda store, fact: store.rollback_fact(fact.fact_id, to_version=2),
         VersionBeyondHeadError,
