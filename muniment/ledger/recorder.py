@@ -161,6 +161,10 @@ class LedgerRecorder(ProcessRecorder):
             CommitUncertainError: If the answer to the commit is lost.
         """
 
+    def damages(self) -> Sequence[str]:
+        """Return where the database says that it contradicts itself; not each can tell."""
+        return ()
+
     @abstractmethod
     def present(self) -> Present:
         """Return where the ledger stands, and the time."""
