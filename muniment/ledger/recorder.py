@@ -247,6 +247,10 @@ class LedgerRecorder(ProcessRecorder):
         """Return at most *limit* rows of events past *after*; nothing from the archive."""
 
     @abstractmethod
+    def payload_bytes(self, *, first: int, last: int) -> int:
+        """Return how many bytes of events *first* to *last* are sealed here."""
+
+    @abstractmethod
     def tree_heads(self) -> Sequence[tuple[int, str]]:
         """Return size and signed note of every tree head, smallest first."""
 

@@ -233,6 +233,10 @@ class SqlRecorder(LedgerRecorder):
             )
         return cast("Sequence[StoredRow]", rows)
 
+    def payload_bytes(self, *, first: int, last: int) -> int:
+        with self.reading() as connection:
+            return sql_cold.payload_bytes(connection, self.ledger, first=first, last=last)
+
     def tree_heads(self) -> Sequence[tuple[int, str]]:
         with self.reading() as connection:
             rows = statements.TREE_HEADS.rows(connection, ledger=self.ledger, least=0)
