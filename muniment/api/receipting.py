@@ -265,6 +265,17 @@ def unaddressed(left: ReceiptLeft) -> ReceiptLeft:
     return replace(left, recall=replace(recall, query="", scopes=(), session_id=None))
 
 
+def impersonal(left: ReceiptLeft) -> ReceiptLeft:
+    """
+    Return the receipt of a recall for a person as a team or the organisation may have it.
+
+    It says when which of their facts were given; not for whom, to whom, nor for what.
+    """
+    told = unaddressed(left)
+    assert told.recall is not None, "a receipt is whole when it is left"
+    return replace(told, recall=replace(told.recall, agent=None, turns=(), summaries=()))
+
+
 def _request(subject_ref: str, receipts: Sequence[ReceiptLeft]) -> Request:
     def work(transaction: Transaction) -> None:
         if transaction.state.erased:
