@@ -11,6 +11,7 @@ import inspect
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MethodType
 from typing import TYPE_CHECKING, Any
 
 from muniment.api import inputs
@@ -19,7 +20,6 @@ from muniment.api.acting import by_principal
 from muniment.api.approvals import WATCHED, settle
 from muniment.api.importing import read_document
 from muniment.api.lookup import withheld
-from muniment.api.searching import scopes_of
 from muniment.api.sensitivity import is_careful, is_restricted, own_words, unrestricted
 from muniment.api.signatures import Verbs
 from muniment.api.verbs import fields_of
@@ -116,7 +116,7 @@ class ActingStore(Verbs):
             )
         if fields.get("scopes") is not None:
             # Read once: what is asked about is what was looked at here.
-            fields["scopes"] = scopes_of(None, None, fields["scopes"])  # type: ignore[arg-type]
+            fields["scopes"] = inputs.read_once(fields["scopes"])  # type: ignore[arg-type]
         if self.principal.kind is Kind.AGENT and name in ("build_context", "search"):
             # An agent cannot choose to leave no trace of itself.
             fields |= {"receipt": True, "agent": self.principal.id}
@@ -265,14 +265,19 @@ class ActingStore(Verbs):
                 raise ImpersonationError(who.id, each, fields[each])
         if field in known:
             signed[field] = who.id
+        if signed.pop("on_behalf_of", None) not in (None, who.user_id):
+            raise ImpersonationError(who.id, "on_behalf_of", fields["on_behalf_of"])
+        if who.user_id is not None and "on_behalf_of" in known:
+            signed["on_behalf_of"] = who.user_id
         if field == "actor" and "trigger" in known and right.standing in who.roles:
             signed.setdefault("trigger", right.standing)
         if who.kind is Kind.AGENT and "source" in known and field == "actor":
             signed.setdefault("source", f"agent:{who.id}")
         if signed.get("idempotency_key") is not None:
             # One principal never meets, nor learns of, the keys of another.
-            own = f"{len(who.id)}:{who.id}:{signed['idempotency_key']}"
-            signed["idempotency_key"] = own
+            key = inputs.name("idempotency_key", signed["idempotency_key"])
+            own = f"{len(who.id)}:{who.id}:{key}"
+            signed["idempotency_key"] = inputs.as_name(own)
         return signed
 
     def _in_time(
@@ -338,7 +343,13 @@ def _by_name(
     """Return what a verb was called with, what came by its place by its name, too."""
     if not args:
         return dict(fields)
-    return {**dict(zip(inspect.signature(method).parameters, args, strict=False)), **fields}
+    names = _names_of(getattr(method, "__func__", method))[isinstance(method, MethodType) :]
+    return {**dict(zip(names, args, strict=False)), **fields}
+
+
+@functools.cache
+def _names_of(function: Callable[..., object]) -> tuple[str, ...]:
+    return tuple(inspect.signature(function).parameters)
 
 
 def _named(scope: Scope | None) -> str:

@@ -14,7 +14,6 @@ from muniment.api.lookup import HIDDEN, Point, expired
 from muniment.api.proposals import Proposals, ProposalState
 from muniment.api.receipts import RecallReceipt
 from muniment.api.recounting import not_recalled, recalled, receipt_asking
-from muniment.api.searching import scopes_of
 from muniment.api.turns import Turn
 from muniment.api.verbs import verb
 from muniment.domain.events import FactRedacted, FactThinned, Status
@@ -81,7 +80,7 @@ class ExplainingStore(ContextStore):
             FutureAsOfError: If *at* has not come.
             ThinnedError: If what was known then was thinned.
         """
-        case = self._case(expect, query, scopes_of(user_id, scope, scopes), at)
+        case = self._case(expect, query, inputs.scopes_of(user_id, scope, scopes), at)
         checks: list[Check] = []
         fact_id, lost = self._examined(case, checks)
         for each in case.scopes:

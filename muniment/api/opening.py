@@ -39,6 +39,7 @@ from muniment.ledger.database import (
 )
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.memory_recorder import MemoryRecorder
+from muniment.ledger.prepared import Prepared
 from muniment.ledger.sql_recorder import SqlRecorder
 from muniment.ledger.tally import Tally
 from muniment.ledger.vault import Vault
@@ -260,10 +261,15 @@ def _ours(file: Path) -> frozenset[str]:
 def _has_ledger(engine: sa.Engine) -> bool:
     """Whether a ledger was ever made: only then its vault must be there, too."""
     with reading(engine) as connection:
-        return (
-            connection.execute(sa.select(tables.ledger.c.ledger).limit(1)).first()
-            is not None
-        )
+        return _ANY_LEDGER.first(connection) is not None
+
+
+_ANY_LEDGER = Prepared(sa.select(tables.ledger.c.ledger).limit(1))
+_ENROLLED = Prepared(
+    sa.select(tables.ledger.c.vault_id, tables.ledger.c.key_mark).where(
+        tables.ledger.c.ledger == sa.bindparam("ledger")
+    )
+)
 
 
 def _vault(settings: Settings, *, has_ledger: bool) -> Vault:
@@ -315,13 +321,9 @@ def _tally_place(settings: Settings) -> Path:
 
 def _enrol(engine: sa.Engine, settings: Settings, vault: Vault, *, create: bool) -> None:
     """Make the row of this ledger, or see that it belongs to this vault."""
-    ours = tables.ledger.c.ledger == settings.ledger
-    query = sa.select(tables.ledger.c.vault_id).where(ours)
     with reading(engine) as connection:
-        vault_id = connection.execute(query).scalar()
-        key_mark = connection.execute(
-            sa.select(tables.ledger.c.key_mark).where(ours)
-        ).scalar()
+        enrolled = _ENROLLED.first(connection, ledger=settings.ledger)
+    vault_id, key_mark = enrolled or (None, None)
     if vault_id is None and not create:
         place = f"{_shown(settings.database_url)}, ledger {settings.ledger}"
         raise StoreNotFoundError(place)
@@ -329,9 +331,9 @@ def _enrol(engine: sa.Engine, settings: Settings, vault: Vault, *, create: bool)
         with writing(engine, lock_timeout=settings.lock_timeout) as connection:
             if connection.dialect.name == "postgresql":
                 connection.execute(sa.text("LOCK TABLE ledger IN SHARE ROW EXCLUSIVE MODE"))
-            vault_id = connection.execute(query).scalar()
-            if vault_id is None:
-                vault_id = vault.vault_id
+            enrolled = _ENROLLED.first(connection, ledger=settings.ledger)
+            vault_id = enrolled[0] if enrolled else vault.vault_id
+            if enrolled is None:
                 row = {
                     "ledger": settings.ledger,
                     "created_at_us": system_clock(),

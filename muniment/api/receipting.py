@@ -17,7 +17,12 @@ from muniment.api import inputs
 from muniment.api.found import SearchHits
 from muniment.domain.receipt import Recall, ReceiptLeft
 from muniment.domain.scope import Scope
-from muniment.errors import LedgerBusyError, SubjectErasedError, Unavailable
+from muniment.errors import (
+    LedgerBusyError,
+    StoreClosedError,
+    SubjectErasedError,
+    Unavailable,
+)
 from muniment.instants import to_instant
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.records import NOBODY, RECEIPTS, Origin
@@ -134,6 +139,13 @@ class ReceiptBook:
                 self._thread.join()
             self._thread = None
             self._tally.close()
+
+    def leave_to_parent(self) -> None:
+        """Take no more, in a process forked from the one whose thread records them."""
+        atexit.unregister(self.close)
+        # A thread that is not here may have held the old one.
+        self._moved = threading.Condition()
+        self._failure = StoreClosedError()
 
     def _start(self) -> None:
         if self._thread is None:

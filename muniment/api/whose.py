@@ -7,7 +7,6 @@ from muniment.api import inputs
 from muniment.api.answers import RollbackPlan
 from muniment.api.importing import read_document
 from muniment.api.proposals import Proposals
-from muniment.api.searching import scopes_of
 from muniment.domain.acts import Named, Verb
 from muniment.domain.scope import Scope
 from muniment.errors import (
@@ -48,7 +47,7 @@ def whose(store: Store, verb: Verb, arguments: Arguments) -> Sequence[Scope | No
             found = _of_fact(store, arguments)
             return [found, inputs.scope_of(user_id, scope)] if is_named else [found]
         case Named.SCOPES:
-            return scopes_of(user_id, scope, arguments.get("scopes"))
+            return inputs.scopes_of(user_id, scope, arguments.get("scopes"))
         case _:
             return [inputs.scope_of(user_id, scope)]
 

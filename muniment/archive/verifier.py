@@ -13,15 +13,22 @@ What cannot be read, or is no key, tree head or certificate, ends it with 2.
 """
 
 import argparse
-import binascii
 import os
+import struct
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from muniment.archive.container import AlteredError
-from muniment.archive.evidence_check import check, raw_key
-from muniment.archive.heads_check import notes_in
+from muniment.archive.evidence_check import check
+from muniment.archive.heads_check import notes_in, raw_key
+
+
+_MALFORMED = (
+    *(ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError),
+    *(TypeError, ValueError, struct.error),
+)
+"""What reading something comes to that is not what it is taken for."""
 
 
 class UsageError(Exception):
@@ -56,17 +63,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except AlteredError as error:
         _say(f"REFUSED  {error.file}: {error.problem}")
         return 1
-    except (KeyError, TypeError, ValueError, IndexError, binascii.Error) as error:
+    except _MALFORMED as error:
         # Signed as it is, and still not what a package looks like.
         _say(f"REFUSED  the package is malformed: {error!r}")
         return 1
-    lines = ["PROVEN", *(f"  - {each}" for each in report.proven)]
-    lines += ["NOT PROVEN", *(f"  - {each}" for each in report.stated)]
-    _say("\n".join(lines))
+    proven, stated = ([f"  - {e}" for e in each] for each in (report.proven, report.stated))
+    _say("PROVEN", *proven, "NOT PROVEN", *stated)
     return 0
 
 
-def _say(text: str) -> None:
+def _say(*lines: str) -> None:
+    """Print *lines*, of which none can look like two, whatever is quoted in it."""
+    text = "\n".join(map(_on_one_line, lines))
     try:
         sys.stdout.write(f"{text}\n")
         sys.stdout.flush()
@@ -74,6 +82,10 @@ def _say(text: str) -> None:
         # Whoever read enough went away, such as `head`: that refuses nothing. The
         # interpreter flushes once more when it ends, and would complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _on_one_line(text: str) -> str:
+    return "".join(e if e.isprintable() else ascii(e)[1:-1] for e in text)
 
 
 def _read(what: str, path: Path) -> bytes:

@@ -86,7 +86,7 @@ VERBS: Final[Mapping[str, Verb]] = {
     "origin": Verb(Act.IDENTIFY, Named.NOTHING),
     "tree_head": Verb(Act.IDENTIFY, Named.NOTHING),
     "get": Verb(Act.RECALL, Named.FACT),
-    "get_all": Verb(Act.RECALL, Named.SCOPE),
+    "get_all": Verb(Act.RECALL, Named.SCOPES),
     "search": Verb(Act.RECALL, Named.SCOPES),
     "get_memory_as_of": Verb(Act.LOOK, Named.SCOPE),
     "get_fact_history": Verb(Act.LOOK, Named.FACT),

@@ -11,6 +11,7 @@ Every error Muniment raises on purpose.
     - ReservedMetadataError     metadata that would shadow a field of the fact
     - UnknownFieldError         a field nobody defined
     - WriteAsOfError            a write that names a point in the past
+    - ActorRequiredError        a write that does not say who does it
     - FutureAsOfError           a recorded time that has not come
     - VersionBeyondHeadError    a version the fact never had
     - InvalidCursorError        a cursor that does not belong to this query
@@ -43,6 +44,7 @@ Every error Muniment raises on purpose.
     - HoldTakenError            a hold of that name was placed before
     - PlanOutdatedError         the subject changed after the plan was made
     - ProposalStateError        a proposal that is not what it has to be
+    - KeyAlreadyIssuedError     an API key is shown once
     - SessionEndedError         nothing more can be said in it
     - SessionRedactedError      ... since it was made unreadable
     - WordsRedactedError        what is to be kept was redacted meanwhile
@@ -102,6 +104,7 @@ from muniment.errors.barred import (
     GlassAlreadyBrokenError,
     ImpersonationError,
     IssuerUnavailableError,
+    KeyAlreadyIssuedError,
     NotAuthenticatedError,
     OutOfReachError,
     OwnProposalError,
@@ -150,6 +153,7 @@ from muniment.errors.faults import (
     WitnessUnavailableError,
 )
 from muniment.errors.invalid import (
+    ActorRequiredError,
     ConfigurationError,
     ContentTooLargeError,
     FutureAsOfError,
@@ -200,6 +204,7 @@ from muniment.errors.refused import (
 
 __all__ = [
     "AccessDeniedError",
+    "ActorRequiredError",
     "ApprovalRequiredError",
     "ArchiveAheadError",
     "ArchiveUnavailableError",
@@ -237,6 +242,7 @@ __all__ = [
     "InvalidTimeError",
     "InvalidValueError",
     "IssuerUnavailableError",
+    "KeyAlreadyIssuedError",
     "KeyServiceUnavailableError",
     "LedgerBusyError",
     "LedgerNotEmptyError",

@@ -20,6 +20,7 @@ import sqlalchemy as sa
 from muniment.ledger import vault_tables as tables
 from muniment.ledger.bulk import insert_rows
 from muniment.ledger.database import reading, scrub, writing
+from muniment.ledger.prepared import Prepared
 
 
 class Step(StrEnum):
@@ -195,30 +196,30 @@ class Destructions:
 
     def all(self) -> Sequence[Destruction]:
         """Return every destruction there is, finished or not."""
-        return self._found(_table.c.ledger == self._ledger)
+        return self._found(_ALL)
 
     def unfinished(self) -> Sequence[Destruction]:
         """Return those that are not done."""
-        done = Step.DONE.value
-        return self._found((_table.c.ledger == self._ledger) & (_table.c.step != done))
+        return self._found(_UNFINISHED)
 
     def of_subject(self, subject_ref: str) -> Destruction | None:
         """Return the destruction of all keys of a subject, if there is one."""
-        ours = (_table.c.ledger == self._ledger) & (_table.c.subject_ref == subject_ref)
-        return next(iter(self._found(ours & (_table.c.stream == ""))), None)
+        return next(iter(self._found(_OF_SUBJECT, subject_ref=subject_ref)), None)
 
-    def _found(self, where: sa.ColumnElement[bool]) -> Sequence[Destruction]:
-        query = sa.select(_table).where(where)
+    def _found(self, query: Prepared, **values: str) -> Sequence[Destruction]:
         with reading(self._engine) as connection:
-            rows = connection.execute(query.order_by(_table.c.position)).mappings().all()
+            rows = query.rows(connection, ledger=self._ledger, **values)
         return [
             Destruction(
-                **{
-                    **{name: row[name] for name in Destruction.__dataclass_fields__},
-                    "step": Step(row["step"]),
-                }
+                subject_ref=subject_ref,
+                stream=stream,
+                key_id=key_id,
+                position=position,
+                step=Step(step),
+                counts=counts,
+                certificate=certificate,
             )
-            for row in rows
+            for subject_ref, stream, key_id, position, step, counts, certificate in rows
         ]
 
     def remaining(self, destruction: Destruction) -> int:
@@ -340,6 +341,19 @@ class Destructions:
 
 
 _table = tables.destruction
+_of_ledger = (
+    sa.select(*(_table.c[name] for name in Destruction.__dataclass_fields__))
+    .where(_table.c.ledger == sa.bindparam("ledger"))
+    .order_by(_table.c.position)
+)
+# Compiled once for a process: each store asks when it is opened.
+_ALL = Prepared(_of_ledger)
+_UNFINISHED = Prepared(_of_ledger.where(_table.c.step != Step.DONE.value))
+_OF_SUBJECT = Prepared(
+    _of_ledger.where(
+        _table.c.subject_ref == sa.bindparam("subject_ref"), _table.c.stream == ""
+    )
+)
 
 
 def _destroy_subject(connection: sa.Connection, ledger: str, subject_ref: str) -> None:

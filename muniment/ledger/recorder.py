@@ -63,7 +63,11 @@ class Append(Protocol):
         now: The clock or the last recorded time, whichever is later.
         connection: The database transaction, for projections that are applied inline;
             ``None`` in memory.
+        repeats: By subject and the digest of a content, the facts that are believed to
+            say it, where a projection knows; nothing of a subject with a new event.
     """
+
+    repeats: dict[str, dict[bytes, list[str]]]
 
     @property
     def head(self) -> Head: ...
