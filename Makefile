@@ -23,6 +23,10 @@ UNCOUNTED := property crash concurrency real test_benchmarks.py \
 MEMORY := /dev/shm
 ROOM_BYTES := 2_000_000_000
 
+# Images of Python often forbid it to keep what it compiled. Then every process that a test
+# starts compiles all of Muniment again, and every new store all its migrations.
+unexport PYTHONDONTWRITEBYTECODE
+
 test: export HYPOTHESIS_PROFILE ?= ci
 test: export TMPDIR ?= $(shell $(PYTHON) -c 'import os; at = os.statvfs("$(MEMORY)"); \
 	roomy = at.f_bavail * at.f_frsize > $(ROOM_BYTES); \
@@ -73,6 +77,7 @@ lock: venv ## pin the newest versions that pyproject.toml allows
 clean: ## remove what the other targets made
 	rm -rf $(VENV) $(STORE) .coverage .coverage.* .hypothesis .import_linter_cache \
 		.mypy_cache .pytest_cache .ruff_cache dist
+	find muniment tests benchmarks -name __pycache__ -exec rm -rf {} +
 
 $(INSTALLED): pyproject.toml requirements.lock
 	@test -n "$(PYTHON)" || { echo "no Python >= 3.11 found; name one: make PYTHON=..." >&2; exit 1; }

@@ -175,3 +175,21 @@ def test_the_readme_is_short_and_exists_in_chinese() -> None:
 
     assert len(lines) <= README_LINES_MAX, "move the rest to docs/"
     assert (ROOT / "README.zh-CN.md").exists()
+
+
+SHOWN = re.compile(r"`(tests/[\w/]+\.py)(?:::(test_\w+))?`")
+ITEM = re.compile(r"^\| (C\d+) \|.*\|(.*)\|$", re.MULTILINE)
+
+
+def test_every_item_of_compliance_names_tests_that_there_are() -> None:
+    items = ITEM.findall(reference("compliance.md"))
+    astray = [
+        (item, file, test)
+        for item, cell in items
+        for file, test in SHOWN.findall(cell) or [("", "")]
+        if not (ROOT / file).is_file()
+        or (test and f"def {test}(" not in (ROOT / file).read_text(encoding="utf-8"))
+    ]
+
+    assert [item for item, _ in items] == [f"C{number}" for number in range(1, 21)]
+    assert astray == []

@@ -66,6 +66,10 @@ ACTING = frozenset(
 
 NOT_SENT = {
     **{(verb, "actor"): "who asks says who it is" for verb in ACTING},
+    **{
+        (verb, "on_behalf_of"): "so does whom an agent works for"
+        for verb in (*ACTING, "rollback_where")
+    },
     ("rollback_where", "by_actor"): "the same, where actor is a part of the question",
     ("place_hold", "issued_by"): "the same",
     ("reproduce_badcase", "agent"): "a function of the caller's",

@@ -108,6 +108,7 @@ class FactVersion:
         metadata: The caller's own fields that came with it.
         claimed_at: When an imported statement says it was recorded elsewhere.
         restores: The version it brings back, if it does.
+        on_behalf_of: The user whom the actor did it for, if it was said.
         survivor: The fact that says the same, where it was merged into one.
         thinned: The versions whose content it made unreadable, where it thinned the fact;
             the first and the last of each run.
@@ -135,6 +136,7 @@ class FactVersion:
     restores: int | None
     survivor: str | None = None
     thinned: tuple[tuple[int, int], ...] = ()
+    on_behalf_of: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,6 +13,7 @@ class Who(TypedDict, total=False):
 
     Attributes:
         actor: Who does it; up to 256 characters, as all names here.
+        on_behalf_of: The user whom the actor, an agent or a service, does it for.
         trigger: What set it off; ``user_explicit`` if left out.
         session_id: The conversation it happened in.
         source_turns: The turns of conversation it rests on, in order; at most 1,000.
@@ -21,6 +22,7 @@ class Who(TypedDict, total=False):
     """
 
     actor: str | None
+    on_behalf_of: str | None
     trigger: str | None
     session_id: str | None
     source_turns: Sequence[str]
@@ -43,10 +45,11 @@ class Deed(TypedDict, total=False):
     Who does something, and why.
 
     Attributes:
-        actor, reason, trigger: As of `By`.
+        actor, on_behalf_of, reason, trigger: As of `By`.
     """
 
     actor: str | None
+    on_behalf_of: str | None
     reason: str | None
     trigger: str | None
 

@@ -1,7 +1,7 @@
 """Retention by rule: planned subject by subject, applied in one transaction each."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 import msgspec
@@ -11,6 +11,7 @@ from muniment.api.destroying import Destroyer
 from muniment.api.due_records import Due, DueRecords
 from muniment.api.expiring import RecordExpirer
 from muniment.api.lookup import Lookup
+from muniment.api.merging import Merging, Streams
 from muniment.api.thinning import Thinner
 from muniment.domain.commands import RetireFact
 from muniment.domain.decision import decide
@@ -24,6 +25,7 @@ from muniment.domain.policy import (
     thinned_until,
 )
 from muniment.domain.scope import Scope
+from muniment.domain.subject import SubjectState
 from muniment.domain.thinning import Runs, going
 from muniment.domain.time import Instant
 from muniment.instants import moment, to_instant
@@ -38,11 +40,12 @@ from muniment.projections.conversation import Conversation
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retirement:
     """
-    A fact that rules retire or thin, or records that they make unreadable, and why.
+    A fact that rules retire, merge or thin, or records they make unreadable, and why.
 
     Attributes:
         fact_id: The fact; ``None`` where it is about records.
         cause: Why it is retired, or ``thinned``; ``expired`` of records.
+        survivor: The fact that says the same, where it is merged into one.
         until: If it is thinned: what was known from then on is kept in full. Of records:
             those recorded before then go for good.
         versions: Of what is thinned, whose content goes for good, and of turns, their
@@ -56,6 +59,7 @@ class Retirement:
     fact_id: str | None
     scope: Scope
     cause: str
+    survivor: str | None = None
     until: datetime | None = None
     versions: Runs = ()
     records: Records | None = None
@@ -66,10 +70,16 @@ class Retirement:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """What is due of one subject, and of records what the ledger is told of them."""
+    """
+    What is due of one subject, and of records what the ledger is told of them.
+
+    Attributes:
+        heads: By fact it was decided on, the version of then.
+    """
 
     retirement: Retirement
     records: Due | None = None
+    heads: Mapping[str, int] = field(default_factory=dict)
 
 
 class Retainer:
@@ -81,6 +91,7 @@ class Retainer:
         self._lookup = lookup
         self._thinner = Thinner(lookup)
         self._expirer = RecordExpirer(lookup.ledger)
+        self._merging = Merging(lookup, rules)
         self._records = DueRecords(lookup.ledger, conversation, rules)
         self._ledger: Ledger = lookup.ledger
         self._last_use = lookup.last_use
@@ -126,17 +137,18 @@ class Retainer:
     def _work(self, due: Sequence[_Found]) -> Callable[[Transaction], None]:
         records = [(e.records.expired, e.records.count) for e in due if e.records]
         thinned: dict[str, Instant] = {}
-        retired: dict[str, RetireCause] = {}
-        for each in (found.retirement for found in due):
-            if each.fact_id is not None and each.until is not None:
-                thinned[each.fact_id] = to_instant(each.until)
-            elif each.fact_id is not None:
-                retired[each.fact_id] = RetireCause(each.cause)
+        retired: list[_Found] = []
+        for each in due:
+            named = each.retirement
+            if named.fact_id is not None and named.until is not None:
+                thinned[named.fact_id] = to_instant(named.until)
+            elif named.fact_id is not None:
+                retired.append(each)
 
         def work(transaction: Transaction) -> None:
             self._thinner.thin(transaction, thinned)
-            for fact_id, cause in retired.items():
-                _retire(transaction, fact_id, cause)
+            for found in retired:
+                _retire(transaction, found)
             self._expirer.expire(transaction, records)
 
         return work
@@ -157,15 +169,49 @@ class Retainer:
             return
         streams = showing.by_fact(self._ledger.subject_events(subject))
         used = self._used(list(streams))
+        left = dict(streams)
         for fact_id, events in streams.items():
             holds = state.holds_on(fact_id)
             if bool(holds) is held:
-                found = self._of_fact(subject, events, now, used.get(fact_id))
-                yield from (_Found(replace(each, holds=holds)) for each in found)
+                for each in self._of_fact(subject, events, now, used.get(fact_id)):
+                    left.pop(fact_id, None)
+                    heads = {} if each.until else {fact_id: len(events)}
+                    yield _Found(replace(each, holds=holds), heads=heads)
+        yield from self._merged(subject, left, state, now, held=held)
         if state.keeps_records is held:
             holds = state.holds_on(None)
             for due in self._records.of(subject.ref, state, now):
                 yield _Found(_of_records(subject.scope, due, holds), due)
+
+    def _merged(
+        self,
+        subject: Subject,
+        streams: Streams,
+        state: SubjectState,
+        now: Instant,
+        *,
+        held: bool,
+    ) -> Iterator[_Found]:
+        """Yield what is merged of one subject: what holds bind, or what they do not."""
+        free = {
+            fact_id: events
+            for fact_id, events in streams.items()
+            if held or not (state.holds_on(fact_id) or state.restricts(fact_id))
+        }
+        for merge in self._merging.of(subject, free, now):
+            bound = (*state.holds_on(merge.goes), *state.holds_on(merge.survivor))
+            if held and not bound:
+                continue
+            yield _Found(
+                Retirement(
+                    fact_id=merge.goes,
+                    scope=subject.scope,
+                    cause=RetireCause.MERGED.value,
+                    survivor=merge.survivor,
+                    holds=tuple(dict.fromkeys(bound)),
+                ),
+                heads={each: len(free[each]) for each in (merge.goes, merge.survivor)},
+            )
 
     def _of_fact(
         self,
@@ -222,14 +268,22 @@ class Retainer:
         return found
 
 
-def _retire(transaction: Transaction, fact_id: str, cause: RetireCause) -> None:
-    """Collect that a fact is not used any more, unless a hold or a redaction came first."""
-    fact = transaction.fact(fact_id)
-    if transaction.state.holds_on(fact_id) or fact.redacted:
-        return
-    command = RetireFact(cause=cause, expected_version=None)
-    events = decide(command, fact_id, fact, recorded_at=transaction.recorded_at)
-    transaction.add(fact_id, events)
+def _retire(transaction: Transaction, found: _Found) -> None:
+    """Collect that a fact is not used any more, unless a hold or a write came first."""
+    state, named = transaction.state, found.retirement
+    for fact_id, head in found.heads.items():
+        if state.holds_on(fact_id) or state.restricts(fact_id):
+            return
+        if transaction.fact(fact_id).head != head:
+            # What was decided on is not what there is; the next run looks again.
+            return
+    assert named.fact_id is not None, "records are not retired"
+    command = RetireFact(
+        cause=RetireCause(named.cause), expected_version=None, survivor=named.survivor
+    )
+    fact = transaction.fact(named.fact_id)
+    events = decide(command, named.fact_id, fact, recorded_at=transaction.recorded_at)
+    transaction.add(named.fact_id, events)
 
 
 def _of_records(scope: Scope, due: Due, holds: tuple[str, ...]) -> Retirement:

@@ -38,7 +38,12 @@ from muniment.projections.conversation import NO_END, Conversation
 
 ACTS_MAX: Final = 10_000
 
-_BY_RULE: Final = (RetireCause.EXPIRED, RetireCause.UNUSED, RetireCause.UNIMPORTANT)
+_BY_RULE: Final = (
+    RetireCause.EXPIRED,
+    RetireCause.UNUSED,
+    RetireCause.UNIMPORTANT,
+    RetireCause.MERGED,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +57,7 @@ class RetentionAct:
         actor: Who ran it; *reason* is why they said they did.
         subject_ref: Whose, by the name inside.
         cause: Why, as of `Retirement`.
+        survivor: The fact it was merged into, if it was.
         fact_id: The fact; ``None`` where it is about records, as of `Retirement`.
         until: See `Retirement`; ``None`` of a fact that was retired, whose history stays.
         older_than: The time to live that the rule gave; of records alone.
@@ -68,6 +74,7 @@ class RetentionAct:
     reason: str | None
     subject_ref: str
     cause: str
+    survivor: str | None
     fact_id: str | None
     records: Records | None
     session_id: str | None
@@ -161,7 +168,9 @@ class RetentionReporter:
         origins = self._ledger.origins(subject, mine)
         left = self._left(subject, about)
         for each in mine:
-            _, origin = origins[each.tx_id]
+            row, origin = origins[each.tx_id]
+            if _is_merge(each.event) and row.action != "retain":
+                continue
             proof = self._attestor.inclusion(each.position)
             act = RetentionAct(
                 position=each.position,
@@ -171,6 +180,7 @@ class RetentionReporter:
                 reason=origin.reason,
                 subject_ref=subject.ref,
                 cause=RetireCause.EXPIRED.value,
+                survivor=None,
                 fact_id=each.fact_id or None,
                 records=None,
                 session_id=each.session_id or None,
@@ -231,7 +241,12 @@ class RetentionReporter:
     def _line(self, found: Retirement) -> str:
         subject = self._ledger.vault.find(found.scope)
         name = subject.ref if subject else "erased"
-        return f"{name} {_what(found)} {found.cause} {found.count}"
+        return f"{name} {_what(found)} {_why(found)} {found.count}"
+
+
+def _is_merge(event: Event) -> bool:
+    """Whether it merged a fact, as somebody may do without any rule."""
+    return isinstance(event, FactRetired) and event.cause is RetireCause.MERGED
 
 
 def _is_act(event: Event) -> bool:
@@ -252,8 +267,8 @@ def _told(
 ) -> RetentionAct:
     """Return *act* with what its event says, and what is left of what went."""
     match recorded.event:
-        case FactRetired(cause=cause):
-            return replace(act, cause=cause.value)
+        case FactRetired(cause=cause, survivor=survivor):
+            return replace(act, cause=cause.value, survivor=survivor)
         case FactThinned(until=until, versions=versions):
             gone = [each for each in of_fact if is_among(each.version, versions)]
             return replace(
@@ -324,6 +339,8 @@ def _rule_line(rule: RetentionRule) -> str:
     ]
     if rule.importance_below is not None:
         limits.append(f"importance below {rule.importance_below}")
+    if rule.merge_alike is not None:
+        limits.append(f"merged when alike {rule.merge_alike}")
     return f"rule {about} {', '.join(limits)}"
 
 
@@ -334,9 +351,13 @@ def _act_line(act: RetentionAct) -> str:
     left = "" if act.remaining is None else f" remaining {act.remaining}"
     return (
         f"act {act.position} recorded {to_text(act.recorded_at)} of {act.subject_ref} "
-        f"{what} {act.cause} {act.count}{until}{age}{left} "
+        f"{what} {_why(act)} {act.count}{until}{age}{left} "
         f"actor {one_line(act.actor)} reason {one_line(act.reason)}"
     )
+
+
+def _why(found: RetentionAct | Retirement) -> str:
+    return f"{found.cause} into {found.survivor}" if found.survivor else found.cause
 
 
 def _what(found: Retirement) -> str:

@@ -18,6 +18,7 @@ _FIELDS = (
     "unused_for",
     "importance_below",
     "thin_older_than",
+    "merge_alike",
     "records",
 )
 
@@ -46,19 +47,16 @@ def rule(fields: Mapping[str, Any]) -> RetentionRule:
     for name in fields:
         if name not in _FIELDS:
             raise UnknownFieldError(name, _FIELDS)
-    category, share = fields.get("category"), fields.get("importance_below")
+    category = fields.get("category")
     if category is not None and not isinstance(category, str):
         raise InvalidValueError("category", category, "text")
-    if share is not None and (
-        isinstance(share, bool) or not isinstance(share, int | float)
-    ):
-        raise InvalidValueError("importance_below", share, "a number")
     return RetentionRule(
         category=category,
         older_than_us=_microseconds(fields, "older_than"),
         unused_for_us=_microseconds(fields, "unused_for"),
-        importance_below=share,
+        importance_below=_number(fields, "importance_below"),
         thin_older_than_us=_microseconds(fields, "thin_older_than"),
+        merge_alike=_number(fields, "merge_alike"),
         # One that is of no kind is refused by the rule itself.
         records=fields.get("records"),
     )
@@ -97,6 +95,13 @@ def rules_in(file: Path) -> tuple[RetentionRule, ...]:
     if not isinstance(tables, list) or not all(isinstance(each, dict) for each in tables):
         raise InvalidValueError("rule", tables, "tables under [[rule]]")
     return tuple(rule(each) for each in tables)
+
+
+def _number(fields: Mapping[str, Any], name: str) -> float | None:
+    value = fields.get(name)
+    if isinstance(value, bool) or not isinstance(value, int | float | None):
+        raise InvalidValueError(name, value, "a number")
+    return value
 
 
 def _microseconds(fields: Mapping[str, Any], name: str) -> int | None:

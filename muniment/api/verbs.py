@@ -5,7 +5,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar, get_args
 
-from muniment.errors import UnknownFieldError, WriteAsOfError
+from muniment.errors import ActorRequiredError, UnknownFieldError, WriteAsOfError
 
 
 P = ParamSpec("P")
@@ -33,17 +33,36 @@ def verb(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def write_verb(function: Callable[P, R]) -> Callable[P, R]:
-    """Make a writing method refuse, besides, to be told what time it is."""
+    """
+    Make a writing method refuse, besides, to be told what time it is.
+
+    And, where the settings want one, to write without an actor.
+    """
     checked = verb(function)
+    naming = _naming(fields_of(function))
 
     @functools.wraps(function)
     def refusing(*args: P.args, **kwargs: P.kwargs) -> R:
         for field in kwargs:
             if field in _AS_OF_FIELDS:
                 raise WriteAsOfError(field)
+        if naming and _needs_actor(args[0]) and not any(map(kwargs.get, naming)):
+            raise ActorRequiredError(function.__name__, naming[0])
         return checked(*args, **kwargs)
 
     return refusing
+
+
+def _naming(known: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the fields by which a writing method is told who does it."""
+    if "by_actor" in known:
+        return ("by_actor",)
+    return tuple(each for each in ("actor", "issued_by") if each in known)
+
+
+def _needs_actor(store: object) -> bool:
+    settings = getattr(store, "settings", None)
+    return settings is not None and settings.require_actor
 
 
 def fields_of(function: Callable[..., Any]) -> tuple[str, ...]:

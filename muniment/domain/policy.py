@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from muniment.domain.duplicates import LEAST_ALIKE
 from muniment.domain.events import RetireCause
 from muniment.domain.keeping import DAY_US, LEAST_DAYS, Records, cut
 from muniment.domain.thinning import year_start
@@ -39,6 +40,9 @@ class RetentionRule:
         importance_below: Retire what is less important than this; 0 to 1.
         thin_older_than_us: Of what was recorded longer ago than this, a year or more,
             keep no more than how it stood when each year (UTC) began.
+        merge_alike: Merge what says the same as another fact into that, see
+            `muniment.domain.duplicates`: for 1 what does in the same words, for less,
+            0.95 at least, also what is at least so alike to the embedder.
         records: See `muniment.domain.keeping.Records`; ``None`` for facts.
 
     Raises:
@@ -51,6 +55,7 @@ class RetentionRule:
     unused_for_us: int | None = None
     importance_below: float | None = None
     thin_older_than_us: int | None = None
+    merge_alike: float | None = None
     records: Records | None = None
 
     def __post_init__(self) -> None:
@@ -59,9 +64,18 @@ class RetentionRule:
             self.unused_for_us,
             self.importance_below,
             self.thin_older_than_us,
+            self.merge_alike,
         )
         if all(limit is None for limit in limits):
             raise InvalidValueError("a retention rule", "no limit", "at least one limit")
+        for name, limit in (
+            ("older_than", self.older_than_us),
+            ("unused_for", self.unused_for_us),
+            ("thin_older_than", self.thin_older_than_us),
+        ):
+            # Of `True` a microsecond would be made, and everything retired.
+            if isinstance(limit, bool) or not isinstance(limit, int | None):
+                raise InvalidValueError(name, limit, "whole microseconds")
         for name, limit in (
             ("older_than", self.older_than_us),
             ("unused_for", self.unused_for_us),
@@ -74,6 +88,9 @@ class RetentionRule:
         age = self.thin_older_than_us
         if age is not None and age < YEAR_US:
             raise InvalidValueError("thin_older_than", _days(age), "365 days or more")
+        alike = self.merge_alike
+        if alike is not None and not LEAST_ALIKE <= alike <= 1:
+            raise InvalidValueError("merge_alike", alike, f"{LEAST_ALIKE} to 1")
         if self.records is not None:
             self._check_records()
 
@@ -83,9 +100,15 @@ class RetentionRule:
             raise InvalidValueError("records", self.records, expected)
         records = Records(self.records)
         object.__setattr__(self, "records", records)
-        others = (self.category, self.unused_for_us, self.importance_below)
+        others = (
+            self.category,
+            self.unused_for_us,
+            self.importance_below,
+            self.thin_older_than_us,
+            self.merge_alike,
+        )
         age = self.older_than_us
-        if age is None or any(e is not None for e in (*others, self.thin_older_than_us)):
+        if age is None or any(each is not None for each in others):
             expected = "older_than and nothing else, where it is about records"
             raise InvalidValueError("a retention rule", records.value, expected)
         least = LEAST_DAYS.get(records, 0)
@@ -177,6 +200,22 @@ def thinned_until(
         if rule.category in (None, category) and rule.thin_older_than_us is not None
     ]
     return year_start(Instant(now - min(ages))) if ages else None
+
+
+def merged_from(
+    *, category: str | None, core: bool, rules: Sequence[RetentionRule]
+) -> float | None:
+    """
+    Return from which likeness on facts of a category are merged; ``None`` for never.
+
+    Of several rules that apply, the one that keeps least counts. Core facts are not.
+    """
+    asked = [
+        rule.merge_alike
+        for rule in rules
+        if rule.category in (None, category) and rule.merge_alike is not None
+    ]
+    return min(asked) if asked and not core else None
 
 
 def expiry(

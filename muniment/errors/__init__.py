@@ -12,6 +12,7 @@ Every error Muniment raises on purpose.
     - ReservedMetadataError     metadata that would shadow a field of the fact
     - UnknownFieldError         a field nobody defined
     - WriteAsOfError            a write that names a point in the past
+    - ActorRequiredError        a write that does not say who does it
     - FutureAsOfError           a recorded time that has not come
     - VersionBeyondHeadError    a version the fact never had
     - InvalidCursorError        a cursor that does not belong to this query
@@ -44,6 +45,7 @@ Every error Muniment raises on purpose.
     - HoldTakenError            a hold of that name was placed before
     - PlanOutdatedError         the subject changed after the plan was made
     - ProposalStateError        a proposal that is not what it has to be
+    - KeyAlreadyIssuedError     an API key is shown once
     - SessionEndedError         nothing more can be said in it
     - SessionRedactedError      ... since it was made unreadable
     - WordsRedactedError        what is to be kept was redacted meanwhile
@@ -103,6 +105,7 @@ from muniment.errors.barred import (
     GlassAlreadyBrokenError,
     ImpersonationError,
     IssuerUnavailableError,
+    KeyAlreadyIssuedError,
     NotAuthenticatedError,
     OutOfReachError,
     OwnProposalError,
@@ -151,6 +154,7 @@ from muniment.errors.faults import (
     WitnessUnavailableError,
 )
 from muniment.errors.invalid import (
+    ActorRequiredError,
     ConfigurationError,
     ContentTooLargeError,
     FutureAsOfError,
@@ -202,6 +206,7 @@ from muniment.errors.refused import (
 
 __all__ = [
     "AccessDeniedError",
+    "ActorRequiredError",
     "ApprovalRequiredError",
     "ArchiveAheadError",
     "ArchiveUnavailableError",
@@ -239,6 +244,7 @@ __all__ = [
     "InvalidTimeError",
     "InvalidValueError",
     "IssuerUnavailableError",
+    "KeyAlreadyIssuedError",
     "KeyServiceUnavailableError",
     "LedgerBusyError",
     "LedgerNotEmptyError",

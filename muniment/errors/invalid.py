@@ -98,6 +98,18 @@ class WriteAsOfError(InvalidInput):
         )
 
 
+class ActorRequiredError(InvalidInput):
+    """A write does not say who does it, where the settings want that said."""
+
+    def __init__(self, verb: str, field: str) -> None:
+        self.verb = verb
+        self.field = field
+        super().__init__(
+            f"{verb} does not say who does it, which this store wants recorded: pass "
+            f"{field}, or use acting_as"
+        )
+
+
 class FutureAsOfError(InvalidInput):
     """A recorded time that has not come; its answer could still change."""
 

@@ -28,7 +28,7 @@ from muniment.ledger import codec, sealing
 from muniment.ledger.application import LedgerApplication
 from muniment.ledger.group_commit import GroupCommit, Ticket
 from muniment.ledger.inline import InlineAccount, InlineProjection
-from muniment.ledger.mapper import SealingMapper
+from muniment.ledger.mapper import SealingMapper, tag_of
 from muniment.ledger.recorder import Append, LedgerRecorder, Present
 from muniment.ledger.records import (
     FACT,
@@ -188,10 +188,11 @@ class Ledger:
         """Whether the keys of a subject have been destroyed, by whatever process."""
         return self.vault.subject(subject.ref) is None
 
-    def subject_state(self, subject: Subject) -> SubjectState:
-        """Return what binds a subject."""
+    def subject_state(self, subject: Subject, position: int | None = None) -> SubjectState:
+        """Return what binds a subject, or did at a position."""
         stamped = self.recorder.read_stream(SUBJECT + subject.ref)
-        return state_of(self.mapper.opened(stamped, subject))
+        known = [e for e in stamped if position is None or e.position <= position]
+        return state_of(self.mapper.opened(known, subject))
 
     def origins(
         self, subject: Subject, events: Sequence[RecordedEvent]
@@ -249,8 +250,16 @@ class Ledger:
         # Whoever erases says so in the ledger, under the lock, before keys are destroyed:
         # what is known now holds as long as the subject's own stream does not say so.
         self.vault.epoch()
-        known = (self.vault.recalled(each.scope) for each in requests if each.scope)
-        append.foresee(sorted({SUBJECT + each[0].ref for each in known if each}))
+        # What passes a freeze asks for the state of its subject only where it needs it.
+        bound = [each for each in requests if each.scope and not each.passes_freeze]
+        recalled = ((each, self.vault.recalled(each.scope)) for each in bound if each.scope)
+        known = [(request, found[0]) for request, found in recalled if found]
+        append.foresee(sorted({SUBJECT + subject.ref for _, subject in known}))
+        said = [
+            (each.ref, tag_of(each, *asked.says)) for asked, each in known if asked.says
+        ]
+        if len(said) > 1:
+            self._projection.foresee(append, said)
 
     def _carry_out_one(
         self, append: Append, ticket: Ticket[Request, Committed]

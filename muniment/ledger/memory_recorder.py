@@ -203,6 +203,7 @@ class _MemoryAppend:
 
     def __init__(self, recorder: MemoryRecorder) -> None:
         self._recorder = recorder
+        self.repeats: dict[str, dict[bytes, list[str]]] = {}
         taken: defaultdict[str, set[int]] = defaultdict(set)
         for each in recorder._events:  # noqa: SLF001 - one object in two halves
             taken[str(each.sealed.originator_id)].add(each.sealed.originator_version)

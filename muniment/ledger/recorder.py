@@ -63,7 +63,11 @@ class Append(Protocol):
         now: The clock or the last recorded time, whichever is later.
         connection: The database transaction, for projections that are applied inline;
             ``None`` in memory.
+        repeats: By subject and the digest of a content, the facts that are believed to
+            say it, where a projection knows; nothing of a subject with a new event.
     """
+
+    repeats: dict[str, dict[bytes, list[str]]]
 
     @property
     def head(self) -> Head: ...
@@ -156,6 +160,10 @@ class LedgerRecorder(ProcessRecorder):
             LedgerBusyError: If the lock does not come free in time.
             CommitUncertainError: If the answer to the commit is lost.
         """
+
+    def damages(self) -> Sequence[str]:
+        """Return where the database says that it contradicts itself; not each can tell."""
+        return ()
 
     @abstractmethod
     def present(self) -> Present:

@@ -211,6 +211,7 @@ class Origin:
         source_turns: The turns it rests on, in order.
         idempotency_key: By which a retry finds the first answer.
         claimed_at: When another ledger, which it was imported from, had recorded it.
+        on_behalf_of: The user whom the actor does it for; headers without it say nobody.
     """
 
     actor: str | None = None
@@ -220,6 +221,7 @@ class Origin:
     source_turns: tuple[str, ...] = ()
     idempotency_key: str | None = None
     claimed_at: Instant | None = None
+    on_behalf_of: str | None = None
 
 
 class TransactionRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -92,6 +92,13 @@ class SqlRecorder(LedgerRecorder):
         except of_drivers("IntegrityError") as error:
             raise IntegrityError(str(error)) from error
 
+    def damages(self) -> Sequence[str]:
+        with self.reading() as connection:
+            if connection.dialect.name != "sqlite":
+                return ()
+            check = connection.exec_driver_sql("PRAGMA integrity_check(20)")
+            return [str(each) for each in check.scalars() if each != "ok"]
+
     def present(self) -> Present:
         with self.reading() as connection:
             return self._present(connection)

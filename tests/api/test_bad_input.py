@@ -289,6 +289,8 @@ def test_a_scope_nobody_named_is_no_scope(store: MemoryStore) -> None:
     for verb in (loose.get_all, loose.blame):
         with pytest.raises(InvalidScopeError, match="pass user_id="):
             verb(user_id=None)
+    with pytest.raises(InvalidScopeError, match=r"of type str: .* Scope\.parse"):
+        loose.get_all(scope="user:u")
     with pytest.raises(InvalidScopeError):
         loose.get_memory_as_of(timestamp=day(0))
     with pytest.raises(InvalidScopeError):

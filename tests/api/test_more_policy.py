@@ -20,7 +20,7 @@ from muniment.errors import (
     ThinnedError,
     WordsRedactedError,
 )
-from tests.api import test_forgetting_policy
+from tests.api import test_forgetting_policy, test_merging_policy
 from tests.api.test_forgetting_policy import CANARY, Hands, known, said
 
 
@@ -325,7 +325,7 @@ def test_f42_a_report_says_what_went_and_what_did_not(
 
 def test_every_line_of_the_policy_has_its_test_and_no_test_is_without() -> None:
     lines = [each.lower() for each in LINE.findall(PAGE.read_text(encoding="utf-8"))]
-    modules = (test_forgetting_policy, sys.modules[__name__])
+    modules = (test_forgetting_policy, test_merging_policy, sys.modules[__name__])
     named = (TEST.match(each) for module in modules for each in vars(module))
     tests = {found[1] for found in named if found}
 

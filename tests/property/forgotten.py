@@ -25,6 +25,15 @@ class FactModel:
         return None if self.redacted_at is not None else self.said[-1][1]
 
     @property
+    def is_gone(self) -> bool:
+        """
+        Whether nobody can read what it says now.
+
+        What it says in an older ledger that was put back may have been thinned since.
+        """
+        return len(self.said) - 1 in self.gone
+
+    @property
     def told(self) -> list[str | None]:
         """Return what can be read of all that it said."""
         said = [(n, content) for n, (_, content) in enumerate(self.said)]
@@ -81,15 +90,16 @@ class MemoryModel:
     def is_held(self, fact_id: str) -> bool:
         return any(bound in (None, fact_id) for bound in self.holds.values())
 
-    def in_use(self) -> list[str]:
-        """Return what may be used now."""
+    def in_use(self) -> list[str | None]:
+        """Return what may be used now, as far as it can be read."""
         if self.erasing:
             return []
-        return sorted(
-            fact.content
+        used = (
+            fact
             for fact_id, fact in self.facts.items()
             if fact.content is not None and fact_id not in self.deferred
         )
+        return sorted((None if e.is_gone else e.content for e in used), key=str)
 
     def thin(self, fact: FactModel, gone: set[int], until: int) -> None:
         since = min(fact.said[number][0] for number in gone)

@@ -111,6 +111,10 @@ class ForgettingMachine(RuleBasedStateMachine):
         now, content = self.tick(), f"CANARY {number}" if number % 3 else None
         if content is None:
             self.store.forget(fact_id)
+        elif fact.is_gone:
+            with pytest.raises(ThinnedError):
+                self.store.update(fact_id, content=content)
+            return
         else:
             self.store.update(fact_id, content=content)
         fact.said.append((now, content))

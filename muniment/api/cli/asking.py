@@ -178,6 +178,14 @@ class Doer:
             rich_help_panel=_WROTE,
         ),
     ] = None
+    on_behalf_of: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ID",
+            help="The user whom an agent or a service does it for.",
+            rich_help_panel=_WROTE,
+        ),
+    ] = None
     reason: Annotated[
         str | None,
         typer.Option(metavar="TEXT", help="Why, in words.", rich_help_panel=_WROTE),
@@ -190,7 +198,12 @@ class Doer:
     @property
     def by(self) -> "Deed":
         """The fields given, by the names of the store."""
-        by: Deed = given(actor=self.actor, reason=self.reason, trigger=self.trigger)
+        by: Deed = given(
+            actor=self.actor,
+            on_behalf_of=self.on_behalf_of,
+            reason=self.reason,
+            trigger=self.trigger,
+        )
         return by
 
     @contextmanager

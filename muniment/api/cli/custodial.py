@@ -105,7 +105,8 @@ def _certificate(certificate: ErasureCertificate) -> RenderableType:
 def _due(due: Due) -> RenderableType:
     table = columns("what", "whose", "why")
     for each in due.due:
-        why = f"{each.cause} {spans(each.versions)}".strip()
+        into = f"into {each.survivor}" if each.survivor else spans(each.versions)
+        why = f"{each.cause} {into}".strip()
         what = each.fact_id or f"{each.count:,} {each.records} {each.session_id or ''}"
         table.add_row(what.strip(), words(str(each.scope)), why)
     return table if due.due else Text("nothing is due", "dim")

@@ -68,6 +68,15 @@ class Rule:
             rich_help_panel=_PANEL,
         ),
     ] = None
+    merge_alike: Annotated[
+        float | None,
+        typer.Option(
+            metavar="LIKENESS",
+            help="Says the same as another fact: 1 for the same words, 0.95 to 1 for what "
+            "is so alike to the embedder, too.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None
     records: Annotated[
         str | None,
         typer.Option(
@@ -106,6 +115,7 @@ class Rule:
             unused_for=self.unused_for,
             importance_below=self.importance_below,
             thin_older_than=self.thin_older_than,
+            merge_alike=self.merge_alike,
             records=self.records,
         )
         if fields and self.rules is not None:
@@ -133,6 +143,9 @@ def retain(
     A retired fact is not erased: its history and what was known before keep it, and
     restore brings it back. Core facts go by their own expires_at alone, and what a legal
     hold binds stays. Without --user, --team or --org it is everybody's memory.
+
+    With --merge-alike, what says the same as another fact is merged into that, which a
+    retired fact names; look at --plan first.
 
     What is thinned is gone for good: the keys of what facts said long ago, and did not
     say when a year began, are destroyed, and as-of a time in between is refused.

@@ -41,6 +41,7 @@ VERSION = {
     "fact_id",
     "kind",
     "metadata",
+    "on_behalf_of",
     "position",
     "reason",
     "recorded_at",
