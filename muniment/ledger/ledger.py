@@ -19,13 +19,13 @@ from muniment.errors import (
     IdempotencyConflictError,
     MunimentError,
     SubjectErasedError,
-    TransactionTooLargeError,
     Unavailable,
     UnknownFactError,
     UnknownSessionError,
 )
 from muniment.ledger import codec, sealing
 from muniment.ledger.application import LedgerApplication
+from muniment.ledger.cold import archivable
 from muniment.ledger.group_commit import GroupCommit, Ticket
 from muniment.ledger.inline import InlineAccount, InlineProjection
 from muniment.ledger.mapper import SealingMapper, tag_of
@@ -48,9 +48,6 @@ from muniment.ledger.transaction import (
 )
 from muniment.ledger.vault import Subject, Vault
 
-
-TRANSACTION_BYTES_MAX = 2**30
-"""A segment holds whole transactions, and a column of it no more than 2 GiB."""
 
 _ABOUT = FACT, SUBJECT
 
@@ -297,11 +294,7 @@ class Ledger:
                 events=(),
             )
         row = self._row(head, request, transaction, len(drafts))
-        sealed = [self.mapper.to_stored_event(each) for each in drafts]
-        size = sum(len(each.state) for each in sealed)
-        if size > TRANSACTION_BYTES_MAX:
-            raise TransactionTooLargeError(size, TRANSACTION_BYTES_MAX)
-        append.insert(row, sealed)
+        append.insert(row, archivable([self.mapper.to_stored_event(e) for e in drafts]))
         events = tuple(
             recorded(draft, row, position)
             for position, draft in enumerate(drafts, row.first_position)
