@@ -25,7 +25,6 @@ from muniment.errors import (
 )
 from muniment.ledger import codec, sealing
 from muniment.ledger.application import LedgerApplication
-from muniment.ledger.cold import archivable
 from muniment.ledger.group_commit import GroupCommit, Ticket
 from muniment.ledger.inline import InlineAccount, InlineProjection
 from muniment.ledger.mapper import SealingMapper, tag_of
@@ -38,6 +37,7 @@ from muniment.ledger.records import (
     Origin,
     RecordedEvent,
     TransactionRow,
+    refuse_too_large,
 )
 from muniment.ledger.stamping import recorded, stamp_of
 from muniment.ledger.transaction import (
@@ -252,9 +252,7 @@ class Ledger:
         recalled = ((each, self.vault.recalled(each.scope)) for each in bound if each.scope)
         known = [(request, found[0]) for request, found in recalled if found]
         append.foresee(sorted({SUBJECT + subject.ref for _, subject in known}))
-        said = [
-            (each.ref, tag_of(each, *asked.says)) for asked, each in known if asked.says
-        ]
+        said = [(who.ref, tag_of(who, *asked.says)) for asked, who in known if asked.says]
         if len(said) > 1:
             self._projection.foresee(append, said)
 
@@ -294,7 +292,9 @@ class Ledger:
                 events=(),
             )
         row = self._row(head, request, transaction, len(drafts))
-        append.insert(row, archivable([self.mapper.to_stored_event(e) for e in drafts]))
+        sealed = [self.mapper.to_stored_event(each) for each in drafts]
+        refuse_too_large(sealed)
+        append.insert(row, sealed)
         events = tuple(
             recorded(draft, row, position)
             for position, draft in enumerate(drafts, row.first_position)
