@@ -61,7 +61,7 @@ class Settings(BaseSettings):
         embedding_retries: How often a failed try is repeated.
         embedding_batch: Most texts in one request.
         search_memory: Most versions of facts that searches keep opened in memory, some
-            4 kB each.
+            4 kB each, and 2 kB more where they are arranged.
         half_life_days: After so many days a belief counts half as recent.
         half_lives: The same by category.
         synonyms: By word, other words that mean it.

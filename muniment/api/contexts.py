@@ -47,6 +47,9 @@ TURNS_MOST: Final = 1_000
 _WIDENED_BY: Final = 2
 """So many of the last turns widen the question: it may leave out what they named."""
 
+_WIDENED_WITH: Final = 300
+"""So many characters of each, its last: who pastes a file need not wait till it is read."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
@@ -186,7 +189,8 @@ class ContextStore(SummarizingStore):
         usable = self._whose(wanted.asked)
         turns = self._turns_for(wanted, point, usable)
         before = [e.content for e in turns if e.content not in (None, wanted.asked.text)]
-        asked = replace(wanted.asked, recent=tuple(before[-_WIDENED_BY:]))
+        widened = tuple(each[-_WIDENED_WITH:] for each in before[-_WIDENED_BY:] if each)
+        asked = replace(wanted.asked, recent=widened)
         core, profile = self._known(point, usable)
         hits = self._answered(asked, point, usable)
         zone = _zone(turns)

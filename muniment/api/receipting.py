@@ -32,7 +32,7 @@ from muniment.ledger.transaction import Request, Transaction
 
 BATCH_MAX: Final = 256
 SERVED_MAX: Final = 1_000
-RANKER: Final = "fusion-3"
+RANKER: Final = "fusion-4"
 """Changes whenever the same store answers the same question in another order."""
 
 _RETRY_SECONDS: Final = 0.2
@@ -263,6 +263,17 @@ def unaddressed(left: ReceiptLeft) -> ReceiptLeft:
     recall = left.recall
     assert recall is not None, "a receipt is whole when it is left"
     return replace(left, recall=replace(recall, query="", scopes=(), session_id=None))
+
+
+def impersonal(left: ReceiptLeft) -> ReceiptLeft:
+    """
+    Return the receipt of a recall for a person as a team or the organisation may have it.
+
+    It says when which of their facts were given; not for whom, to whom, nor for what.
+    """
+    told = unaddressed(left)
+    assert told.recall is not None, "a receipt is whole when it is left"
+    return replace(told, recall=replace(told.recall, agent=None, turns=(), summaries=()))
 
 
 def _request(subject_ref: str, receipts: Sequence[ReceiptLeft]) -> Request:

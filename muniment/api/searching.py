@@ -12,6 +12,7 @@ from muniment.api.recalling import Recall
 from muniment.api.receipting import (
     Handed,
     ReceiptBook,
+    impersonal,
     search_receipt,
     unaddressed,
 )
@@ -19,7 +20,7 @@ from muniment.api.usable import Usable
 from muniment.api.verbs import verb
 from muniment.domain.events import Status
 from muniment.domain.receipt import ReceiptLeft
-from muniment.domain.scope import Scope
+from muniment.domain.scope import Scope, ScopeKind
 from muniment.errors import InvalidValueError
 from muniment.instants import Time, moment, to_instant
 from muniment.recall import standing
@@ -171,15 +172,21 @@ class SearchingStore(ReadingStore):
         return hits
 
     def _leave_receipt(self, scopes: Sequence[Scope], left: ReceiptLeft) -> None:
-        """Leave a receipt with the first of the subjects that there is, or with nobody."""
+        """
+        Leave a receipt with the first of the subjects that there is, or with nobody.
+
+        What was asked for a person of whom nothing is known lies with no team.
+        """
         if not self._settings.receipts:
             return
         found = (self._ledger.vault.find(each) for each in scopes)
         subject = next((each for each in found if each is not None), None)
         if subject is None:
-            self._receipts.leave(Handed(subject_ref="", left=unaddressed(left)))
-        else:
-            self._receipts.leave(Handed(subject_ref=subject.ref, left=left))
+            left = unaddressed(left)
+        elif scopes[0].kind is ScopeKind.USER and subject.scope.kind is not ScopeKind.USER:
+            left = impersonal(left)
+        ref = subject.ref if subject else ""
+        self._receipts.leave(Handed(subject_ref=ref, left=left))
 
     def _whose(self, asked: Asked) -> Usable:
         """Return the subjects that are asked: of the present, those that may be used."""

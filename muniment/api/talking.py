@@ -204,9 +204,12 @@ class Talker:
 
     def said_later(self, session_id: str, point: Point) -> frozenset[int]:
         """Return the numbers of the turns that had not been said at *point*."""
-        row = self.conversation.session(session_id)
-        if row is None or point.as_of.valid_at >= point.asked_at:
+        if point.as_of.valid_at >= point.asked_at:
             # Nothing is said later than it is recorded.
+            return frozenset()
+        row = self.conversation.session(session_id)
+        if row is None:
+            # Erased since whoever asks found it.
             return frozenset()
         query = TurnQuery(
             subject_ref=row.subject_ref,

@@ -9,7 +9,8 @@ you got both from elsewhere: what comes with a package cannot vouch for itself. 
 stamp of a third party, where there is one, is checked up to a certificate in root.pem by
 the package `rfc3161-client`, which nothing else needs. It says what is proven and what is
 not, and ends with 0; or it names the first file that is not what it was, and ends with 1.
-What cannot be read, or is no key, tree head or certificate, ends it with 2.
+What cannot be read, or is no key, tree head or certificate, ends it with 2, and so does
+what it cannot say, such as into a file on a disk that is full: 1 is said of packages alone.
 """
 
 import argparse
@@ -51,13 +52,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     given = parser.parse_args(arguments)
     try:
-        raw = _read("the package", given.package)
-        heads = [note for each in given.tree_head for note in _heads(each)]
-        roots = [_root(each) for each in given.stamp_root]
-        _check_key(given.key)
+        return _answer(given)
     except UsageError as error:
-        sys.stderr.write(f"{parser.prog}: {error}\n")
-        return 2
+        problem = str(error)
+    except (MemoryError, OSError) as error:
+        problem = f"nothing was said of the package: {error!r}"
+    if sys.stderr is not None:
+        sys.stderr.write(f"{parser.prog}: {problem}\n")
+    return 2
+
+
+def _answer(given: argparse.Namespace) -> int:
+    """
+    Check what was *given*, say what was found, and return 0 or 1.
+
+    Raises:
+        UsageError: If something beside the package is not what it is given as.
+    """
+    raw = _read("the package", given.package)
+    heads = [note for each in given.tree_head for note in _heads(each)]
+    roots = [_root(each) for each in given.stamp_root]
+    _check_key(given.key)
     try:
         report = check(raw, key=given.key, heads=heads, stamp_roots=roots)
     except AlteredError as error:
@@ -75,13 +90,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _say(*lines: str) -> None:
     """Print *lines*, of which none can look like two, whatever is quoted in it."""
     text = "\n".join(map(_on_one_line, lines))
+    if sys.stdout is None:
+        return  # It was closed by whoever asks: they want the number alone.
     try:
         sys.stdout.write(f"{text}\n")
         sys.stdout.flush()
-    except BrokenPipeError:
-        # Whoever read enough went away, such as `head`: that refuses nothing. The
-        # interpreter flushes once more when it ends, and would complain.
+    except OSError as error:
+        # The interpreter flushes once more when it ends, and would complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Whoever read enough went away, such as `head`: that refuses nothing.
+        if not isinstance(error, BrokenPipeError):
+            raise
 
 
 def _on_one_line(text: str) -> str:

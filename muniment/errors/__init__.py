@@ -8,6 +8,7 @@ Every error Muniment raises on purpose.
     - InvalidScopeError         not a user, a team or the organisation
     - InvalidValueError         a field outside its documented bounds
     - ContentTooLargeError      more content than the store accepts
+    - TransactionTooLargeError  more than one transaction can hold
     - ReservedMetadataError     metadata that would shadow a field of the fact
     - UnknownFieldError         a field nobody defined
     - WriteAsOfError            a write that names a point in the past
@@ -166,6 +167,7 @@ from muniment.errors.invalid import (
     NotAStoreError,
     NothingToUndoError,
     ReservedMetadataError,
+    TransactionTooLargeError,
     UnknownFieldError,
     VersionBeyondHeadError,
     WriteAsOfError,
@@ -276,6 +278,7 @@ __all__ = [
     "TamperedError",
     "ThinnedError",
     "TimeStampUnavailableError",
+    "TransactionTooLargeError",
     "Unavailable",
     "UnguardedVerbError",
     "UnknownApiKeyError",

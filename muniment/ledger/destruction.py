@@ -68,6 +68,9 @@ class Destruction:
 PayloadKey = tuple[str, int, int, bytes]
 """Of a payload: stream, version, the key it was sealed with, and its own key, wrapped."""
 
+Parted = tuple[Sequence[tuple[str, int, int]], Sequence[PayloadKey]]
+"""Payloads that go: stream, version, key; and own keys of others that would go along."""
+
 
 class Destructions:
     """
@@ -98,15 +101,25 @@ class Destructions:
         with self._writing() as connection:
             connection.execute(sa.delete(_table).where(self._is(destruction)))
 
-    def destroy_keys(self, destruction: Destruction, *, also: Collection[int] = ()) -> None:
+    def destroy_keys(
+        self,
+        destruction: Destruction,
+        *,
+        also: Collection[int] = (),
+        parted: Parted = ((), ()),
+    ) -> None:
         """
         Destroy the keys, for every process from then on, and count them.
 
         Args:
             destruction: Which.
             also: Further keys of its subject, of streams that say what this one does.
+            parted: Payloads of other streams that say it, and the keys that are kept, as
+                of `part_keys`.
         """
         with self._writing() as connection:
+            if any(parted) and self._is_announced(connection, destruction):
+                self._part(connection, destruction, parted, ())
             if not destruction.stream:
                 _destroy_subject(connection, self._ledger, destruction.subject_ref)
             gone = sum(
@@ -126,8 +139,7 @@ class Destructions:
     def part_keys(
         self,
         destruction: Destruction,
-        gone: Sequence[tuple[str, int, int]],
-        kept: Sequence[PayloadKey],
+        parted: Parted,
         *,
         also: Collection[int] = (),
     ) -> None:
@@ -138,27 +150,19 @@ class Destructions:
 
         Args:
             destruction: Which.
-            gone: Of each payload the stream, the version and the key it was sealed with,
-                which is destroyed.
-            kept: Own keys of other payloads that were sealed with those keys.
+            parted: Of each payload that goes the stream, the version and the key it was
+                sealed with, which is destroyed; and the own keys of other payloads that
+                were sealed with those keys.
             also: Further keys of its subject, of streams of which all is to go.
         """
-        step = sa.select(_table.c.step).where(self._is(destruction)).with_for_update()
         with self._writing() as connection:
-            if connection.execute(step).scalar_one_or_none() != Step.ANNOUNCED:
+            if not self._is_announced(connection, destruction):
                 return
-            whose = self._ledger, destruction.subject_ref
-            # In a restored ledger others may have stood in these places.
-            places = [each[:2] for each in (*gone, *kept)]
-            _delete(connection, tables.payload_key, whose, ("stream", "version"), places)
-            keys = [(key_id,) for key_id in sorted({each[2] for each in gone} | {*also})]
-            _delete(connection, tables.stream_key, whose, ("key_id",), keys)
-            rows = [(*whose, *each) for each in kept]
-            insert_rows(connection, tables.payload_key, rows)
+            self._part(connection, destruction, parted, also)
             connection.execute(
                 sa.update(tables.vault).values(epoch=tables.vault.c.epoch + 1)
             )
-            self._count(connection, destruction, "vault", len(gone) + len(also))
+            self._count(connection, destruction, "vault", len(parted[0]) + len(also))
             self._move(connection, destruction, Step.KEYS)
         self.on_destroyed()
 
@@ -237,6 +241,27 @@ class Destructions:
     def scrub(self) -> bool:
         """Overwrite what was deleted; whether no trace is left in files of the vault."""
         return scrub(self._engine, ("stream_key", "payload_key", "subject_key"))
+
+    def _is_announced(self, connection: sa.Connection, destruction: Destruction) -> bool:
+        """Whether nobody else has destroyed keys for it, nor does meanwhile."""
+        step = sa.select(_table.c.step).where(self._is(destruction)).with_for_update()
+        return bool(connection.execute(step).scalar_one_or_none() == Step.ANNOUNCED)
+
+    def _part(
+        self,
+        connection: sa.Connection,
+        destruction: Destruction,
+        parted: Parted,
+        also: Collection[int],
+    ) -> None:
+        gone, kept = parted
+        whose = self._ledger, destruction.subject_ref
+        # In a restored ledger others may have stood in these places.
+        places = [each[:2] for each in (*gone, *kept)]
+        _delete(connection, tables.payload_key, whose, ("stream", "version"), places)
+        keys = [(key_id,) for key_id in sorted({each[2] for each in gone} | {*also})]
+        _delete(connection, tables.stream_key, whose, ("key_id",), keys)
+        insert_rows(connection, tables.payload_key, [(*whose, *each) for each in kept])
 
     def _keys(
         self, destruction: Destruction

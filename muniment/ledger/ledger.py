@@ -19,6 +19,7 @@ from muniment.errors import (
     IdempotencyConflictError,
     MunimentError,
     SubjectErasedError,
+    TransactionTooLargeError,
     Unavailable,
     UnknownFactError,
     UnknownSessionError,
@@ -47,6 +48,9 @@ from muniment.ledger.transaction import (
 )
 from muniment.ledger.vault import Subject, Vault
 
+
+TRANSACTION_BYTES_MAX = 2**30
+"""A segment holds whole transactions, and a column of it no more than 2 GiB."""
 
 _ABOUT = FACT, SUBJECT
 
@@ -293,7 +297,11 @@ class Ledger:
                 events=(),
             )
         row = self._row(head, request, transaction, len(drafts))
-        append.insert(row, [self.mapper.to_stored_event(each) for each in drafts])
+        sealed = [self.mapper.to_stored_event(each) for each in drafts]
+        size = sum(len(each.state) for each in sealed)
+        if size > TRANSACTION_BYTES_MAX:
+            raise TransactionTooLargeError(size, TRANSACTION_BYTES_MAX)
+        append.insert(row, sealed)
         events = tuple(
             recorded(draft, row, position)
             for position, draft in enumerate(drafts, row.first_position)

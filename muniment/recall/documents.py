@@ -34,7 +34,7 @@ from muniment.recall.tokens import forget_words
 KEPT_MAX: Final = 100_000
 """So many versions are kept in memory; some 4 kB each, with a vector.
 
-What is arranged of them is as many at most, and 3 kB each.
+What is arranged of them is as many at most, and some 2 kB each.
 """
 
 _RECTANGLES_MAX: Final = 20_000

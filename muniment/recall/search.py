@@ -35,8 +35,8 @@ _WEIGHTS: Final = {
     ENTITY: 0.3,
     ASSOCIATION: 0.5,
 }
-_WEIGHTS_IN_CONVERSATION: Final = {**_WEIGHTS, KEYWORD: 0.5}
-"""Its words are seldom those of what it calls up."""
+_WEIGHTS_IN_CONVERSATION: Final = {**_WEIGHTS, KEYWORD: 0.5, MEANING: 0.8}
+"""Its words are seldom those of what it calls up; what it is about says more."""
 
 _FUSION: Final = 10
 _MEANING_DEPTH: Final = 100

@@ -22,6 +22,19 @@ from tests.archive.told import instant, told
 from tests.stores import SQLITE, backend_at
 
 
+@pytest.mark.parametrize("begin", "=+-@\uff1d\uff0b\uff0d\uff20\t\r\n")
+def test_no_content_is_a_formula_to_a_spreadsheet(begin: str) -> None:
+    """The wide ones are formulas where a spreadsheet is set to Chinese or Japanese."""
+    content = f'{begin}HYPERLINK("http://elsewhere.example")'
+
+    table = package.csv_table(
+        ["content"], [{"content": content}, {"content": f"1 {begin} 1"}]
+    )
+
+    rows = list(csv.reader(io.StringIO(table.decode("utf-8-sig"), newline="")))
+    assert rows == [["content"], [f"'{content}"], [f"1 {begin} 1"]]
+
+
 def test_it_holds_what_was_known_and_when(made: Made) -> None:
     store, story = made.story.store, made.story
 

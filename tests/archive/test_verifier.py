@@ -5,6 +5,7 @@ import io
 import json
 import os
 import subprocess
+import sys
 import venv
 import zipfile
 from pathlib import Path
@@ -78,6 +79,30 @@ def test_a_reader_who_has_read_enough_refuses_nothing(
     os.close(writer)
 
     assert (ended.returncode, ended.stderr) == (0, b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="it is always full")
+def test_what_cannot_be_said_is_not_laid_to_the_package(
+    made: Made, stranger: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk that was full, or a closed stream, ended it as an altered package does."""
+    script = tmp_path / "verify.py"
+    good, bad = tmp_path / "evidence.zip", tmp_path / "altered.zip"
+    script.write_bytes(made.files["verify.py"])
+    good.write_bytes(made.raw)
+    bad.write_bytes(made.raw[:-1])
+    with Path("/dev/full").open("wb") as full:
+        ended = subprocess.run(
+            [stranger, script, good], check=False, stdout=full, stderr=subprocess.PIPE
+        )
+    monkeypatch.setattr(sys, "stdout", None)
+    monkeypatch.setattr(sys, "stderr", None)
+
+    codes = [main([str(each)]) for each in (good, bad, tmp_path / "nowhere.zip")]
+
+    assert ended.returncode == 2
+    assert b"nothing was said of the package: OSError(28" in ended.stderr
+    assert codes == [0, 1, 2]
 
 
 def test_the_single_file_has_no_name_twice(made: Made) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muniment import Context, MemoryStore, Scope
+from muniment import Context, MemoryStore, Scope, Settings
 from muniment.errors import InvalidValueError, UnknownSessionError
 from muniment.recall.context import (
     CORE,
@@ -23,7 +23,9 @@ from muniment.recall.context import (
     approximate_tokens,
     assemble,
 )
+from muniment.recall.questions import Answer, Question
 from muniment.recall.quoting import as_data
+from muniment.recall.search import Searcher
 from tests.forgetting.traces import traces
 from tests.stores import Backend
 
@@ -302,3 +304,30 @@ def test_a_conversation_of_somebody_else_is_in_no_context() -> None:
         with pytest.raises(UnknownSessionError):
             store.build_context("tea", user_id="ann", session_id=theirs)
         assert "secret" not in store.build_context("secret", user_id="ann").text
+
+
+def test_a_file_that_was_pasted_into_a_turn_is_not_read_whole_to_find_what_answers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = list[Question]()
+    search = Searcher.search
+
+    def noted(searcher: Searcher, question: Question) -> Answer:
+        asked.append(question)
+        return search(searcher, question)
+
+    monkeypatch.setattr(Searcher, "search", noted)
+    settings = Settings(database_url="memory://", embedder="none")
+    with MemoryStore.open(settings) as store:
+        store.remember("likes tea", user_id="ann")
+        session_id = store.start_session(user_id="ann").session_id
+        pasted = "一行日志\n" * 4_000 + "what does she like?"
+        store.add_turn(session_id, role="user", content=pasted)
+
+        context = store.build_context("tea", user_id="ann", budget_tokens=500)
+
+        assert "likes tea" in context.text
+        assert context.left_out == (f"{session_id}.1",)
+        ((widened,),) = (each.recent for each in asked)
+        assert widened.endswith("日志\nwhat does she like?")
+        assert len(widened) == 300

@@ -45,7 +45,7 @@ def raw(store: MemoryStore, url: str) -> Iterator[httpx.Client]:
         ("POST", "/v1/facts", None, "body"),
         ("POST", f"{FACT}/end", {"valid_to": 7}, "body.valid_to"),
         # B49: nothing is documented in these places; passed over, it would seem to count.
-        ("GET", f"{FACT}/history?as_of={THEN}", None, "query.as_of"),
+        ("GET", f"{FACT}/history?timestamp={THEN}", None, "query.timestamp"),
         ("GET", "/v1/whoami?user=me", None, "query.user"),
         ("POST", f"{FACT}/forget?mode=redact", None, "query.mode"),
         ("POST", f"/v1/facts?as_of={THEN}", MINE, "query.as_of"),

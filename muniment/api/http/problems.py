@@ -19,6 +19,7 @@ from muniment.errors import (
     OutOfReachError,
     RateLimitedError,
     RequestTooLargeError,
+    TransactionTooLargeError,
     Unavailable,
     VersionConflictError,
 )
@@ -38,6 +39,7 @@ _STATUS: Final[dict[type[Exception], int]] = {
     # Leaves that HTTP has a word of its own for.
     ContentTooLargeError: 413,
     RequestTooLargeError: 413,
+    TransactionTooLargeError: 413,
     NotAuthenticatedError: 401,
     OutOfReachError: 404,
     RateLimitedError: 429,
