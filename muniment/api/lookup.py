@@ -84,6 +84,7 @@ class Lookup:
         timeline: Where the beliefs are.
         derived: Every store an erasure has to reach, the timeline first.
         vectors: Where the embeddings of what was said are; a thinning has to reach them.
+        gone: Says of a store that an erasure cannot look at why not, if it was given up.
         generation: Says by which model they are, if by any; retention compares them.
         last_use: Who knows when facts were used otherwise than by writing; retention asks.
     """
@@ -93,6 +94,7 @@ class Lookup:
         self.timeline = timeline
         self.derived: tuple[DerivedStore, ...] = (timeline,)
         self.vectors: tuple[VersionVectors, ...] = ()
+        self.gone: Callable[[str], str | None] = lambda _store: None
         self.generation: Callable[[], Generation | None] = lambda: None
         self.last_use: tuple[LastUse, ...] = ()
         self._spans: tuple[int, dict[str, Period | None]] = (-1, {})

@@ -12,10 +12,11 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from muniment.api.parting import KeyParter, in_summaries, withdraw_summaries
-from muniment.api.repeating import receipts_of, repeating
+from muniment.api.repeating import receipts_of, repeating, says_again
 from muniment.api.turns import named_turn
 from muniment.domain import session as sessions
 from muniment.domain.fact import FactState
+from muniment.domain.receipt import ReceiptLeft
 from muniment.domain.session import (
     RedactSession,
     RedactTurn,
@@ -23,11 +24,13 @@ from muniment.domain.session import (
     TurnAdded,
     TurnRedacted,
 )
+from muniment.domain.subject import SubjectState
 from muniment.errors import InvalidValueError, UnknownSessionError, WordsRedactedError
 from muniment.ledger.destruction import Destruction, Step
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.payload import is_of_first_format
 from muniment.ledger.records import (
+    RECEIPTS,
     SESSION,
     SUMMARIES,
     TURNS,
@@ -132,6 +135,31 @@ class WordsRedactor:
         """Whether *words* are unreadable already."""
         state = transaction.session(words.session_id)
         return not sessions.decide(words.command, words.session_id, state)
+
+    def is_held(self, transaction: Transaction, words: Words, state: SubjectState) -> bool:
+        """
+        Whether a hold in *state* on one fact binds a receipt that would go with *words*.
+
+        It does if that says that the fact was given in answer to them.
+        """
+        held = {each.fact_id for each in state.holds}
+        if not held:
+            return False
+        turns = transaction.stream(TURNS + words.session_id)
+        texts = [
+            each.words.text
+            for number, each in enumerate(turns, 1)
+            if isinstance(each, TurnAdded)
+            and each.words is not None
+            and words.number in (None, number)
+        ]
+        return any(
+            isinstance(each, ReceiptLeft)
+            and each.recall is not None
+            and not held.isdisjoint(fact_id for fact_id, _ in each.served)
+            and any(says_again(each.recall.query, text) for text in texts)
+            for each in transaction.stream(RECEIPTS + transaction.subject.ref)
+        )
 
     def redact(self, transaction: Transaction, words: Words) -> None:
         """Collect that *words* are unreadable, last of all of their streams."""

@@ -51,8 +51,9 @@ class MemoryStore(RestorableStore):
         self._recall = opened.recall
         lookup = self._lookup
         self._conversation = opened.conversation
-        stores = opened.conversation, RecallStores(opened.recall, keeps_up=settings.upkeep)
-        lookup.derived = (*lookup.derived, *stores)
+        recall = RecallStores(opened.recall, opened.ledger, keeps_up=settings.upkeep)
+        lookup.derived = (*lookup.derived, opened.conversation, recall)
+        lookup.gone = recall.gone
         lookup.vectors = (opened.recall.vectors,)
         lookup.generation = opened.recall.generations.active
         lookup.last_use = (opened.conversation,)
