@@ -13,15 +13,19 @@ STORE := demo-store
 # Run without coverage, which makes a test half as slow again: these repeat a great many
 # times what the others run once, so that a line only they reach ought to have a test.
 UNCOUNTED := property crash concurrency real test_benchmarks.py \
-	access/test_facade_matrix.py api/cli/test_matrix.py archive/test_faults.py \
-	conversation/test_replay.py forgetting/test_holds.py forgetting/test_killed.py \
-	http/test_http_matrix.py
+	access/test_facade_matrix.py api/cli/test_matrix.py archive/test_altered.py \
+	archive/test_faults.py conversation/test_replay.py forgetting/test_holds.py \
+	forgetting/test_killed.py http/test_http_matrix.py
 
 # Tests make thousands of small stores and databases, for which a disk takes half as long
 # again. They use some 400 MB at a time; where memory has not much more room than that, the
 # disk will do.
 MEMORY := /dev/shm
 ROOM_BYTES := 2_000_000_000
+
+# Images of Python often forbid it to keep what it compiled. Then every process that a test
+# starts compiles all of Muniment again, and every new store all its migrations.
+unexport PYTHONDONTWRITEBYTECODE
 
 test: export HYPOTHESIS_PROFILE ?= ci
 test: export TMPDIR ?= $(shell $(PYTHON) -c 'import os; at = os.statvfs("$(MEMORY)"); \
@@ -73,6 +77,7 @@ lock: venv ## pin the newest versions that pyproject.toml allows
 clean: ## remove what the other targets made
 	rm -rf $(VENV) $(STORE) .coverage .coverage.* .hypothesis .import_linter_cache \
 		.mypy_cache .pytest_cache .ruff_cache dist
+	find muniment tests benchmarks -name __pycache__ -exec rm -rf {} +
 
 $(INSTALLED): pyproject.toml requirements.lock
 	@test -n "$(PYTHON)" || { echo "no Python >= 3.11 found; name one: make PYTHON=..." >&2; exit 1; }

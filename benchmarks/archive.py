@@ -10,7 +10,6 @@ generated events take about a minute and one gigabyte.
 
 import argparse
 import json
-import os
 import sys
 import tempfile
 import time
@@ -20,31 +19,22 @@ from pathlib import Path
 from typing import TypeVar
 
 import duckdb
-import pyarrow as pa
-import pyarrow.compute as pc
 
+from benchmarks.segments import OF_USER, made_up, written
 from benchmarks.workload import USERS, fact_fields, user_id
 from muniment import MemoryStore, Scope
 from muniment.api.evidencing import shaped_origin
 from muniment.api.shapes import shaped
-from muniment.archive import segment
-from muniment.archive.gathering import Stretch
 from muniment.archive.reading import ArchiveReader
-from muniment.archive.segment import File, Manifest
 from muniment.archive.shelf import Directory
-from muniment.domain.time import Instant
 from muniment.instants import moment
 from muniment.ledger.cold import Segment
 from muniment.ledger.leaves import stored_row
-from muniment.ledger.records import SealedEvent, StampedEvent, TransactionRow
-from tests.stores import NEW_YEAR, SECOND
 
 
 Answer = TypeVar("Answer")
 
 _BATCH = 1_000
-_SEGMENT = 500_000
-_OF_USER = 100
 _READS = 40
 _EVENT = (
     "position",
@@ -174,7 +164,7 @@ def _line(value: object) -> int:
 
 def _generated(place: Path, events: int) -> dict[str, object]:
     shelf = Directory(place)
-    segments = _written(shelf, events)
+    segments = written(shelf, events)
     files = f"{place}/events/**/*.parquet"
     with duckdb.connect() as connection:
         sql = f"SELECT count(*) FROM read_parquet('{files}', hive_partitioning = true)"
@@ -188,7 +178,7 @@ def _generated(place: Path, events: int) -> dict[str, object]:
         "bytes an event": round(_bytes_in(place) / events, 1),
         "DuckDB counts them, s": round(counting, 3),
         "DuckDB counts them by topic, s": round(grouping, 3),
-        f"payloads of a user, {_OF_USER} of them, first time, ms": _ms(w for w, _ in cold),
+        f"payloads of a user, {OF_USER} of them, first time, ms": _ms(w for w, _ in cold),
         "the same, of the processor, ms": _ms(processor for _, processor in cold),
     }
 
@@ -201,128 +191,15 @@ def _read(
 
     And in how many seconds of the processor.
     """
-    users = events // _OF_USER
+    users = events // OF_USER
     mine = user * 7_919 % users
     wanted = [
-        _event(mine + users * number + 1, users, state=b"") for number in range(_OF_USER)
+        made_up(mine + users * number + 1, users, state=b"") for number in range(OF_USER)
     ]
     reader = ArchiveReader(lambda: segments, shelf)
     wall, processor, found = _timed(lambda: reader.whole(wanted))
     assert all(each.sealed.state for each in found), "each has its payload"
     return wall, processor
-
-
-def _written(shelf: Directory, events: int) -> list[Segment]:
-    """Write an archive of *events*, one transaction each; return its segments."""
-    users, size = events // _OF_USER, min(_SEGMENT, events)
-    assert events % size == size % users == 0, "every segment has the same users"
-    made = [_event(at, users) for at in range(1, size + 1)]
-    stretch = Stretch(first=_row(made[0]))
-    for first in range(0, size, _BATCH):
-        some = made[first : first + _BATCH]
-        rows = [stored_row(each, b"") for each in some]
-        stretch.add([_row(each) for each in some], rows)
-    table, _ = stretch.tables()
-    # The others hold the same at later positions: to make each event anew takes minutes.
-    return [_kept(shelf, _later(table, by), by, size) for by in range(0, events, size)]
-
-
-def _later(table: pa.Table, by: int) -> pa.Table:
-    """Return *table* with every event *by* positions later, and as many seconds."""
-    shifts = {
-        "position": pa.scalar(by),
-        "tx_id": pa.scalar(by),
-        "recorded_at": pa.scalar(by * SECOND, pa.duration("us")),
-    }
-    for name, shift in shifts.items():
-        at = table.schema.get_field_index(name)
-        column = pc.add(table.column(at), shift)
-        table = table.set_column(at, table.schema.field(at), column)
-    return table
-
-
-def _kept(shelf: Directory, events: pa.Table, after: int, size: int) -> Segment:
-    content = segment.encoded(events)
-    first, last = after + 1, after + size
-    since, until = (moment(Instant(NEW_YEAR + each * SECOND)) for each in (first, last))
-    span = f"{first:012}-{last:012}"
-    name = f"events/ledger=main/{since:year=%Y/month=%m}/{span}.parquet"
-    shelf.put(name, content)
-    digest = segment.sha256(content)
-    file = File(name=name, sha256=digest, byte_count=len(content), rows=size)
-    manifest = Manifest(
-        format=segment.FORMAT,
-        schema_version=1,
-        software="generated",
-        ledger="main",
-        origin="",
-        vault_id="",
-        key_mark=0,
-        first_tx=first,
-        last_tx=last,
-        first_position=first,
-        last_position=last,
-        recorded_from=since,
-        recorded_to=until,
-        events=file,
-        transactions=file,
-        leaf_from=first - 1,
-        leaf_to=last,
-        root="",
-        consistency=(),
-        tree_head="",
-        horizon_us=0,
-        predecessor="",
-        dictionaries=(),
-    )
-    manifest_name = f"manifests/ledger=main/{span}.json"
-    shelf.put(manifest_name, segment.written(manifest))
-    return Segment(
-        first_tx=first,
-        last_tx=last,
-        first_position=first,
-        last_position=last,
-        manifest=manifest_name,
-        manifest_sha256="",
-    )
-
-
-def _event(position: int, users: int, *, state: bytes | None = None) -> StampedEvent:
-    """Return an event of one of *users* in turn, with as many random bytes as one has."""
-    if state is None:
-        header = (
-            b'{"traits":{"category":"schedule","confidence":1.0,"core":false,'
-            b'"importance":0.5,"status":"active"},"valid":[%d,9223372036854775807]}'
-            % (NEW_YEAR + position * SECOND)
-        )
-        state = b"\x02" + len(header).to_bytes(2, "big") + header + os.urandom(84)
-    return StampedEvent(
-        position=position,
-        tx_id=position,
-        recorded_at=Instant(NEW_YEAR + position * SECOND),
-        sealed=SealedEvent(
-            originator_id=f"fact-{position:026d}",
-            originator_version=1,
-            topic="fact.asserted.v1" if position % 3 else "fact.revised.v1",
-            state=state,
-            subject_ref=f"{(position - 1) % users * 2_654_435_761 % 2**64:020x}",
-            key_id=position,
-        ),
-    )
-
-
-def _row(event: StampedEvent) -> TransactionRow:
-    return TransactionRow(
-        tx_id=event.tx_id,
-        recorded_at=event.recorded_at,
-        first_position=event.position,
-        last_position=event.position,
-        action="remember",
-        subject_ref=event.sealed.subject_ref,
-        idempotency_tag=None,
-        request_tag=None,
-        header=b"",
-    )
 
 
 def _timed(work: Callable[[], Answer]) -> tuple[float, float, Answer]:

@@ -2,7 +2,7 @@
 How well search finds what answers a question, on real conversations.
 
     python benchmarks/locomo.py                     LoCoMo, and the Chinese MADial set
-    python benchmarks/locomo.py --data DIR --json FILE
+    python benchmarks/locomo.py --json FILE         the figures as a file, too
 
 Both sets are halved: what is chosen while looking at the first half is to be judged by
 the second (see `Conversation`).
@@ -15,7 +15,6 @@ others and stay where they are.
 
 import argparse
 import json
-import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,24 +27,22 @@ from typing import Any, Final
 if not __package__:  # run as a file, so that only the folder of this file is searched
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from benchmarks import shared_data
 from muniment import MemoryStore, Settings
 from muniment.recall import ranking
 from muniment.recall.tokens import asked, terms
 
 
-_ROOT: Final = Path(__file__).resolve().parents[1]
-_DATA: Final = Path(
-    os.environ.get("MUNIMENT_SHARED_DATA", _ROOT.parent / "shared" / "data")
-)
 _DEPTHS: Final = (5, 10, 20)
 _LOOKED_AT: Final = 100
-_ADVERSARIAL: Final = "adversarial"
+ADVERSARIAL: Final = "adversarial"
+ANSWERED: Final = "all but adversarial"
 _KINDS: Final = {
     1: "multi-hop",
     2: "temporal",
     3: "open-domain",
     4: "single-hop",
-    5: _ADVERSARIAL,
+    5: ADVERSARIAL,
 }
 _TURN_ID: Final = re.compile(r"D\d+:\d+")
 
@@ -100,7 +97,6 @@ class Outcome:
 def main() -> None:
     """Measure, and print a table for each set."""
     parser = argparse.ArgumentParser(description="Measure retrieval.")
-    parser.add_argument("--data", type=Path, default=_DATA, help="folder of the sets")
     parser.add_argument("--embedder", default="local", help="as MUNIMENT_EMBEDDER")
     parser.add_argument("--json", type=Path, help="write the figures there, too")
     parser.add_argument("--only", choices=["locomo", "madial"], help="one set alone")
@@ -110,7 +106,7 @@ def main() -> None:
         if chosen.only in (None, name):
             outcomes = [
                 outcome
-                for conversation in read(chosen.data)
+                for conversation in read()
                 for outcome in measured(conversation, chosen.embedder)
             ]
             figures[name] = table(outcomes)
@@ -123,9 +119,9 @@ def main() -> None:
         chosen.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
 
 
-def locomo(data: Path) -> Iterator[Conversation]:
+def locomo() -> Iterator[Conversation]:
     """Yield the conversations of LoCoMo: every turn a memory, by session."""
-    text = (data / "locomo" / "locomo4.json").read_text(encoding="utf-8")
+    text = shared_data.LOCOMO.read_text(encoding="utf-8")
     for number, sample in enumerate(json.loads(text)):
         spoken = sample["conversation"]
         batches = [
@@ -152,9 +148,9 @@ def locomo(data: Path) -> Iterator[Conversation]:
         )
 
 
-def madial(data: Path) -> Iterator[Conversation]:
+def madial() -> Iterator[Conversation]:
     """Yield the Chinese memories of MADial, and the dialogues that ought to recall some."""
-    folder = data / "madial"
+    folder = shared_data.MADIAL
     memories = [next(iter(row.values())) for row in _lines(folder / "zh-memory.jsonl")]
     dialogues = list(_lines(folder / "zh-dialogue-a.jsonl"))
     for user in sorted({each["user-id"] for each in memories}):
@@ -186,7 +182,7 @@ def measured(conversation: Conversation, embedder: str) -> Iterator[Outcome]:
     for turn, count in zip(turns, counts, strict=True):
         for term in terms(turn.text):
             count[term] += 1
-    lengths = [sum(count.values()) for count in counts]
+    index = ranking.TermIndex(counts, [sum(count.values()) for count in counts])
     settings = Settings.model_validate({"database_url": "memory://", "embedder": embedder})
     with MemoryStore.open(settings) as store:
         for batch in conversation.batches:
@@ -195,7 +191,7 @@ def measured(conversation: Conversation, embedder: str) -> Iterator[Outcome]:
         store.catch_up()
         for question in conversation.questions:
             words = asked("\n".join((*question.recent, question.text)))
-            scores = ranking.bm25(words, counts, lengths, weights={})
+            scores = index.bm25(words, weights={})
             ranks = ranking.ranks(scores, depth=_LOOKED_AT)
             lexical = [turns[place].name for place in ranks]
             hits = store.search(
@@ -232,8 +228,8 @@ def table(outcomes: Iterable[Outcome]) -> dict[str, dict[str, dict[str, float]]]
     grouped: dict[tuple[str, str], list[Outcome]] = {}
     for each in outcomes:
         grouped.setdefault((each.contender, each.kind), []).append(each)
-        if each.kind != _ADVERSARIAL:
-            grouped.setdefault((each.contender, "all but adversarial"), []).append(each)
+        if each.kind != ADVERSARIAL:
+            grouped.setdefault((each.contender, ANSWERED), []).append(each)
     found: dict[str, dict[str, dict[str, float]]] = {}
     for (contender, kind), same in grouped.items():
         found.setdefault(contender, {})[kind] = _figures(same)

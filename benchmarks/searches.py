@@ -3,9 +3,11 @@ How long a search takes, the embedding of the question excluded.
 
     python benchmarks/searches.py [--dir DIR] [--users 1000] [--others 1000 10000 100000]
 
-One store with many users of 100 facts each, one with 100 facts of ten versions each and
-one with 1,000 facts. Another with twenty users of 100 facts, and more and more others of
-ten, who are copies (see `filler`). What is timed is the whole verb, from the call to the
+One store with many users of 100 facts each, one with 100 facts of ten versions each, one
+with 1,000 facts, one with as many as are ranked one by one, and one with more, of which the
+engine preselects. All of them are points of an engine in this process. Another with
+twenty users of 100 facts, and more and more others of ten, who are copies (see `filler`)
+and no points. What is timed is the whole verb, from the call to the
 facts with their contents; vectors are hashed terms, which cost next to nothing to make.
 *First* is a search of a memory that is not in this process yet, *again* one that is.
 Beside the time that passed stands the thread's own, which other work on the machine
@@ -30,12 +32,16 @@ if not __package__:  # run as a file, so that only the folder of this file is se
 from benchmarks.filler import fill
 from benchmarks.places import Place
 from muniment import MemoryStore, Settings
+from muniment.recall.preselection import RANKED_MAX
 
 
 _FACTS: Final = 100
 _VERSIONS: Final = 10
+_WIDE: Final = 1_000
+_BEYOND: Final = RANKED_MAX + 1_000
 _ROUNDS: Final = 300
 _ASKED: Final = 20
+_AT_ONCE: Final = 1_000
 _FEW: Final = 10
 _OTHERS: Final = (1_000, 10_000, 100_000)
 _SYLLABLES: Final = ("ka", "lo", "mi", "ne", "su", "ta", "ri", "vo")
@@ -74,26 +80,27 @@ def measured(place: Path, users: int) -> dict[str, dict[str, float]]:
     figures: dict[str, dict[str, float]] = {}
     # Opened anew, so that nothing of it is in memory.
     with MemoryStore.open(settings) as store:
+        store.catch_up()  # so that this process has the engine
 
-        def of_a_user(number: int) -> None:
-            store.search(words[number], user_id=names[number])
+        def of(user: str, *, then: bool = False) -> Callable[[int], None]:
+            def search(number: int) -> None:
+                as_of = moments[number % len(moments)] if then else None
+                store.search(words[number], user_id=user, as_of=as_of)
 
-        def as_of(number: int) -> None:
-            then = moments[number % len(moments)]
-            store.search(words[number], user_id="old", as_of=then)
-
-        def wide(number: int) -> None:
-            store.search(words[number], user_id="wide")
-
-        def wide_then(number: int) -> None:
-            then = moments[number % len(moments)]
-            store.search(words[number], user_id="wide", as_of=then)
+            return search
 
         kinds = {
-            f"one of {users:,} users of {_FACTS} facts": of_a_user,
-            f"as of, a user of {_FACTS} facts, {_VERSIONS} versions each": as_of,
-            f"a user of {_FACTS * _VERSIONS:,} facts": wide,
-            f"as of, a user of {_FACTS * _VERSIONS:,} facts": wide_then,
+            f"one of {users:,} users of {_FACTS} facts": lambda number: store.search(
+                words[number], user_id=names[number]
+            ),
+            f"as of, a user of {_FACTS} facts, {_VERSIONS} versions each": of(
+                "old", then=True
+            ),
+            f"a user of {_WIDE:,} facts": of("wide"),
+            f"as of, a user of {_WIDE:,} facts": of("wide", then=True),
+            f"a user of {RANKED_MAX:,} facts": of("full"),
+            f"a user of {_BEYOND:,} facts, some preselected": of("beyond"),
+            f"as of, a user of {_BEYOND:,} facts, all ranked": of("beyond", then=True),
         }
         for name, search in kinds.items():
             figures[f"{name}, first"] = _timed(search)
@@ -138,8 +145,14 @@ def _filled(store: MemoryStore, users: int, seeded: random.Random) -> list[datet
     for number in range(users):
         texts = [_sentence(seeded, words=12) for _ in range(_FACTS)]
         store.remember_many(texts, user_id=f"user-{number}")
-    wide = [_sentence(seeded, words=12) for _ in range(_FACTS * _VERSIONS)]
-    store.remember_many(wide, user_id="wide")
+    for user, facts in {
+        "wide": _WIDE,
+        "full": RANKED_MAX,
+        "beyond": _BEYOND,
+    }.items():
+        for _ in range(facts // _AT_ONCE):
+            texts = [_sentence(seeded, words=12) for _ in range(_AT_ONCE)]
+            store.remember_many(texts, user_id=user)
     texts = [_sentence(seeded, words=12) for _ in range(_FACTS)]
     old = store.remember_many(texts, user_id="old")
     moments = [old.recorded_at]
@@ -150,7 +163,7 @@ def _filled(store: MemoryStore, users: int, seeded: random.Random) -> list[datet
     return moments[::_FACTS]
 
 
-def _timed(search: Callable[[int], None]) -> dict[str, float]:
+def _timed(search: Callable[[int], object]) -> dict[str, float]:
     taken, own = [], []
     for number in range(_ROUNDS):
         start, started = time.perf_counter(), time.thread_time()

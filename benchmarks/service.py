@@ -6,8 +6,9 @@ What the service and the guard cost.
 
 The service is the real command in a process of its own; the clients live in one thread of
 this process, each with a connection and API keys of its own, and ask one thing after the
-other. What the guard and the record of a look add is measured beside it, embedded, side
-by side: by one caller, and by as many at once as there are clients.
+other; where a rate has to be borne, they also ask at that rate, whatever is answered. What
+the guard and the record of a look add is measured beside it, embedded, side by side: by one
+caller, and by as many at once as there are clients.
 """
 
 import argparse
@@ -20,7 +21,9 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -29,7 +32,7 @@ from urllib.parse import quote
 if not __package__:  # run as a file, so that only the folder of this file is searched
     sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from benchmarks.places import Place, places
+from benchmarks.places import Backend, Place, places
 from benchmarks.requests import Ask, ask_together, request
 from benchmarks.timing import Work, race
 from muniment import MemoryStore, Principal
@@ -37,7 +40,11 @@ from muniment.domain.access import Role
 from muniment.instants import to_text
 
 
+BACKENDS: Final[Sequence[Backend]] = ("postgresql", "sqlite")
+"""On which the guard is raced; the service is measured on the first."""
 KINDS: Final = ("reads", "writes", "looks", "mixed")
+RATES: Final = {"reads": 400, "writes": 300}
+"""How many a second are to be borne, of all clients together."""
 FACTS: Final = 10
 """Of each user who is read; an as-of reads and opens all of them."""
 GUARDED: Final = (10, 100, 1_000)
@@ -54,11 +61,14 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
     """Measure, print, and return what was measured."""
     asked = _asked(arguments)
     found: dict[str, Any] = {}
-    with places(["postgresql"], directory=asked.dir, server=asked.postgres) as (place,):
+    with places(BACKENDS, directory=asked.dir, server=asked.postgres) as raced:
         if asked.rounds:
-            found["guard"] = _guard(place, rounds=asked.rounds, callers=asked.clients)
+            found["guard"] = {
+                each.backend: _guard(each, rounds=asked.rounds, callers=asked.clients)
+                for each in raced
+            }
         found["http"] = _http(
-            place, asked.only, clients=asked.clients, seconds=asked.seconds
+            raced[0], asked.only, clients=asked.clients, seconds=asked.seconds
         )
     text = json.dumps(found, indent=2)
     sys.stdout.write(f"{text}\n")
@@ -82,9 +92,7 @@ def _guard(place: Place, *, rounds: int, callers: int) -> dict[str, Any]:
 
         found: dict[str, Any] = {}
         every = {facts: _ways(store, facts) for facts in GUARDED}
-        with closing(place.connect("guard")) as connection:
-            # As the server does by itself a minute later; until then it plans for no rows.
-            connection.execute("ANALYZE")
+        _analyze(place, "guard")
         for facts, ways in every.items():
             alone = race(ways, baseline="plain", rounds=rounds, count=2_000 // facts)
             found |= {f"{name}, {facts} facts": asdict(alone[name]) for name in ways}
@@ -127,21 +135,23 @@ class _Caller:
         writer: Whose memory it writes to; it grows.
         headers: By name, those of a request as the one, the other, or an auditor.
         then: When all that is read was known, as in a query.
+        said: Numbers what it writes: nothing twice, which would be another thing to do.
     """
 
     user: str
     writer: str
     headers: Mapping[str, Mapping[str, str]]
     then: str
+    said: Iterator[int] = field(default_factory=count)
 
     def asks(self, kind: str) -> Ask:
         """Return what it asks, one thing after the other."""
         if kind != "mixed":
-            return lambda number: self._ask(kind, number)
+            return lambda _: self._ask(kind)
         kinds = [*_ROUND * _LOOK_EVERY, "looks"]
-        return lambda number: self._ask(kinds[number % len(kinds)], number)
+        return lambda number: self._ask(kinds[number % len(kinds)])
 
-    def _ask(self, kind: str, number: int) -> bytes:
+    def _ask(self, kind: str) -> bytes:
         as_of = f"/v1/memory?scope=user:{self.user}&as_of={self.then}"
         match kind:
             case "reads":
@@ -152,7 +162,8 @@ class _Caller:
                 body = {"scope": f"user:{self.user}", "query": "第3句"}
                 return request("POST", "/v1/search", self.headers["user"], body)
             case _:
-                body = {"scope": f"user:{self.writer}", "content": f"said {number}"}
+                content = f"said {next(self.said)}"
+                body = {"scope": f"user:{self.writer}", "content": content}
                 return request("POST", "/v1/facts", self.headers["writer"], body)
 
 
@@ -178,37 +189,50 @@ def _http(
             )
             for user in users
         ]
+    _analyze(place, "http")
+    found: dict[str, Any] = {}
     with _service(place, settings.database_url) as (url, process):
-        return {
-            kind: _together(
-                url, [each.asks(kind) for each in callers], seconds, process.pid
-            )
-            for kind in kinds
-        }
+        for kind in kinds:
+            asks = [each.asks(kind) for each in callers]
+            measured = partial(_together, url, asks, seconds, process.pid)
+            found[kind] = measured(rate=None)
+            if kind in RATES:
+                found[f"{kind}, {RATES[kind]} a second"] = measured(rate=RATES[kind])
+    return found
+
+
+def _analyze(place: Place, name: str) -> None:
+    """Let PostgreSQL look at its tables, as it does by itself a minute later."""
+    if place.backend == "sqlite":
+        return  # It is told what it needs when a store is opened.
+    with closing(place.connect(place.prefix + name)) as connection:
+        connection.execute("ANALYZE")  # Until then it plans for no rows.
 
 
 def _headers(store: MemoryStore, principal: Principal) -> dict[str, str]:
     return {"Authorization": f"Bearer {store.issue_api_key(principal).secret}"}
 
 
-def _together(url: str, asks: Sequence[Ask], seconds: float, pid: int) -> dict[str, Any]:
+def _together(
+    url: str, asks: Sequence[Ask], seconds: float, pid: int, *, rate: float | None
+) -> dict[str, Any]:
     """Let every client ask for so long; return the rate and how long an answer took."""
     with _watched(pid, seconds / 4) as resident:
         before = _processor_seconds(pid)
-        answers = ask_together(url, asks, seconds)
+        answers = ask_together(url, asks, seconds, rate=rate)
         taken = _processor_seconds(pid) - before
-    count = len(answers.taken)
+    many = len(answers.taken)
     every = sorted(each * 1_000 for each in answers.taken)
     return {
-        "per_second": count / seconds,
+        "per_second": many / seconds,
         "p50_ms": statistics.median(every),
-        "p99_ms": every[int(count * 0.99)],
+        "p99_ms": every[int(many * 0.99)],
         "slowest_ms": every[-1],
-        "answers": count,
+        "answers": many,
         "errors": len(answers.wrong),
         "first_error": answers.wrong[0].decode(errors="replace") if answers.wrong else None,
-        "service_cpu_ms": 1_000 * taken / count,
-        "client_cpu_ms": 1_000 * answers.processor_seconds / count,
+        "service_cpu_ms": 1_000 * taken / many,
+        "client_cpu_ms": 1_000 * answers.processor_seconds / many,
         "resident_mb": resident,
         "load_average": os.getloadavg()[0],
     }

@@ -27,7 +27,7 @@ from muniment.api.answers import Receipt, RollbackPlan
 from muniment.api.badcases import replayed
 from muniment.api.giving import Evidence, given_out
 from muniment.api.importing import Imported, read_document
-from muniment.api.inputs import scope_of
+from muniment.api.inputs import scope_of, scopes_of
 from muniment.api.operation import Operation
 from muniment.api.operations import OPERATIONS
 from muniment.api.replaying import Badcase
@@ -285,6 +285,8 @@ def _named(operation: Operation, called: Mapping[str, object]) -> dict[str, Any]
     }
     if isinstance(ago := given.pop("older_than", None), timedelta):
         given["older_than_us"] = ago // timedelta(microseconds=1)
+    if operation.method == "GET" and "scopes" in given:
+        given = _in_a_query(given)
     is_about = "scope" in {**operation.needed, **operation.taken}
     is_missing = "scope" in operation.needed and "scope" not in given
     if is_missing or (is_about and "user_id" in given):
@@ -293,6 +295,15 @@ def _named(operation: Operation, called: Mapping[str, object]) -> dict[str, Any]
         if argument in given:
             given[sent] = given.pop(argument)
     return given
+
+
+def _in_a_query(given: dict[str, Any]) -> dict[str, Any]:
+    """Return what is *given* with one memory that is named alone, and others, if any."""
+    scopes = scopes_of(
+        given.pop("user_id", None), given.pop("scope", None), given["scopes"]
+    )
+    # A query cannot say that there are no others: the one alone says so.
+    return {**given, "scope": scopes[0], "scopes": scopes}
 
 
 def _fields_of(operation: Operation) -> list[str]:
@@ -329,9 +340,13 @@ def _headers(operation: Operation, given: dict[str, Any]) -> dict[str, str]:
     return found
 
 
-def _query(sent: Any) -> dict[str, str]:  # noqa: ANN401 - JSON of one level
+def _query(sent: Any) -> dict[str, str | list[str]]:  # noqa: ANN401 - JSON, but for lists flat
     return {
-        name: str(value).lower() if isinstance(value, bool) else str(value)
+        name: value
+        if isinstance(value, list)
+        else str(value).lower()
+        if isinstance(value, bool)
+        else str(value)
         for name, value in sent.items()
     }
 

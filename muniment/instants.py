@@ -16,8 +16,10 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 _FIRST: Final = datetime.min.replace(tzinfo=UTC)
 _LAST: Final = datetime.max.replace(tzinfo=UTC)
 _RFC_3339: Final = re.compile(
-    r"(?P<day>\d{4}-\d\d-\d\d)[Tt ](?P<clock>\d\d:\d\d:\d\d)"
-    r"(?:\.(?P<fraction>\d+))?(?P<offset>[Zz]|[+-]\d\d:\d\d)?",
+    # Hours and minutes by what they may be: of an offset Python takes 60 minutes, and from
+    # 3.14 on hour 24 for the next day.
+    r"(?P<day>\d{4}-\d\d-\d\d)[Tt ](?P<clock>(?:[01]\d|2[0-3]):[0-5]\d:\d\d)"
+    r"(?:\.(?P<fraction>\d+))?(?P<offset>[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)?",
     re.ASCII,
 )
 _FRACTION_DIGITS_MAX: Final = 6

@@ -1,11 +1,15 @@
 import json
 import re
+import socket
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from benchmarks import context, run, service
+from benchmarks.requests import ask_together
 
 
 @pytest.mark.slow
@@ -39,10 +43,37 @@ def test_the_service_and_the_guard_are_measured(tmp_path: Path, postgres_url: st
     assert json.loads(file.read_text()) == found
     sizes = ["10 facts", "100 facts", "1000 facts", "10 facts, 2 at once"]
     ways = ["plain", "guarded", "recorded"]
-    assert set(found["guard"]) == {f"{way}, {each}" for way in ways for each in sizes}
-    for kind in service.KINDS:
-        assert found["http"][kind]["per_second"] > 0
-        assert found["http"][kind]["errors"] == 0
+    assert set(found["guard"]) == set(service.BACKENDS)
+    for raced in found["guard"].values():
+        assert set(raced) == {f"{way}, {each}" for way in ways for each in sizes}
+    at_rates = {f"{kind}, {rate} a second" for kind, rate in service.RATES.items()}
+    assert set(found["http"]) == at_rates | set(service.KINDS)
+    for measured in found["http"].values():
+        assert measured["per_second"] > 0
+        assert measured["errors"] == 0
+
+
+@pytest.mark.slow
+def test_at_a_rate_an_answer_takes_from_when_it_was_due() -> None:
+    """Asked each 10 ms, by one client, for what takes 20 ms: the last waits for all."""
+    answered = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+    listening = socket.create_server(("127.0.0.1", 0))
+
+    def answer() -> None:
+        with listening, listening.accept()[0] as wire:
+            while wire.recv(1_024):
+                time.sleep(0.02)
+                wire.sendall(answered)
+
+    serving = threading.Thread(target=answer)
+    serving.start()
+    url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+
+    taken = ask_together(url, [lambda _: b"."], 0.2, rate=100).taken
+
+    serving.join()
+    assert len(taken) == 20
+    assert all(seconds >= 0.02 + 0.0095 * asked for asked, seconds in enumerate(taken))
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ import inspect
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from types import MethodType
 from typing import TYPE_CHECKING, Any
 
 from muniment.api import inputs
@@ -19,8 +20,13 @@ from muniment.api.acting import by_principal
 from muniment.api.approvals import WATCHED, settle
 from muniment.api.importing import read_document
 from muniment.api.lookup import withheld
-from muniment.api.searching import scopes_of
-from muniment.api.sensitivity import is_careful, is_restricted, own_words, unrestricted
+from muniment.api.sensitivity import (
+    careful,
+    is_careful,
+    is_restricted,
+    own_words,
+    unrestricted,
+)
 from muniment.api.signatures import Verbs
 from muniment.api.verbs import fields_of
 from muniment.api.whose import refuse_unseen, whose
@@ -29,6 +35,7 @@ from muniment.domain.access import (
     Kind,
     Principal,
     Right,
+    above,
     act_of,
     can_see,
     checked_reason,
@@ -114,9 +121,8 @@ class ActingStore(Verbs):
             raise AccessDeniedError(
                 self.principal.id, name, "anything: its key is not for it"
             )
-        if fields.get("scopes") is not None:
-            # Read once: what is asked about is what was looked at here.
-            fields["scopes"] = scopes_of(None, None, fields["scopes"])  # type: ignore[arg-type]
+        if VERBS[name].named is Named.SCOPES:
+            fields |= self._beside(name, fields)
         if self.principal.kind is Kind.AGENT and name in ("build_context", "search"):
             # An agent cannot choose to leave no trace of itself.
             fields |= {"receipt": True, "agent": self.principal.id}
@@ -149,6 +155,15 @@ class ActingStore(Verbs):
             fields.pop(each, None)
         return self._read(name, lambda: method(*args, **fields), arguments, rights)
 
+    def _beside(self, name: str, fields: Mapping[str, Any]) -> dict[str, object]:
+        """Return which memories are asked beside the one that is named alone."""
+        if fields.get("scopes") is not None:
+            # Read once: what is asked about is what was looked at here.
+            return {"scopes": inputs.read_once(fields["scopes"])}
+        own = inputs.scope_of(fields.get("user_id"), fields.get("scope"))
+        known = above(act_of(name, fields), self.principal, own)
+        return {"scopes": known} if known else {}
+
     def _read(
         self,
         name: str,
@@ -176,28 +191,35 @@ class ActingStore(Verbs):
         rights: Sequence[tuple[Scope | None, Right]],
     ) -> object:
         """Return an answer to somebody who does not see what is restricted."""
+        # Whose memory else is in the answer may be read whole.
+        of = careful(rights) if VERBS[name].named is Named.SCOPES else None
         if name != "build_context":
-            return unrestricted(answered())
+            return unrestricted(answered(), of=of)
         # A text cannot be without a fact once it is written: it is left out before.
-        token = withheld.set(frozenset(self._restricted(scope for scope, _ in rights)))
+        token = withheld.set(frozenset(self._restricted(careful(rights))))
         try:
             answer = answered()
         finally:
             withheld.reset(token)
-        if unrestricted(answer) != answer:
+        if unrestricted(answer, of=of) != answer:
             raise AccessDeniedError(self.principal.id, name, "what was restricted then")
         return answer
 
     def _restricted(self, scopes: Iterable[Scope | None]) -> Iterator[str]:
         """Yield the facts that are restricted now."""
+        store = self._store
+        point = store._lookup.now()  # noqa: SLF001 - as above
         for scope in scopes:
-            cursor = None
-            while True:
-                page = self._store.get_all(scope=scope, limit=1_000, cursor=cursor)
-                yield from (each.fact_id for each in page if is_restricted(each))
-                cursor = page.next_cursor
-                if cursor is None:
-                    break
+            subject = store._ledger.vault.find(scope) if scope else None  # noqa: SLF001
+            if subject is None:
+                continue
+            # What the context is made of is read here, and kept: no second reading.
+            found = store._recall.documents.of(  # noqa: SLF001
+                subject, point.as_of, expired_at=point.asked_at
+            )
+            for each in found.documents:
+                if is_restricted(each.opened.content.evidence):
+                    yield each.row.fact_id
 
     def _right(
         self, name: str, arguments: Mapping[str, object], scope: Scope | None
@@ -275,8 +297,9 @@ class ActingStore(Verbs):
             signed.setdefault("source", f"agent:{who.id}")
         if signed.get("idempotency_key") is not None:
             # One principal never meets, nor learns of, the keys of another.
-            own = f"{len(who.id)}:{who.id}:{signed['idempotency_key']}"
-            signed["idempotency_key"] = own
+            key = inputs.name("idempotency_key", signed["idempotency_key"])
+            own = f"{len(who.id)}:{who.id}:{key}"
+            signed["idempotency_key"] = inputs.as_name(own)
         return signed
 
     def _in_time(
@@ -342,7 +365,13 @@ def _by_name(
     """Return what a verb was called with, what came by its place by its name, too."""
     if not args:
         return dict(fields)
-    return {**dict(zip(inspect.signature(method).parameters, args, strict=False)), **fields}
+    names = _names_of(getattr(method, "__func__", method))[isinstance(method, MethodType) :]
+    return {**dict(zip(names, args, strict=False)), **fields}
+
+
+@functools.cache
+def _names_of(function: Callable[..., object]) -> tuple[str, ...]:
+    return tuple(inspect.signature(function).parameters)
 
 
 def _named(scope: Scope | None) -> str:

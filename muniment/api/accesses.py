@@ -170,8 +170,11 @@ class AccessRecords:
         Raises:
             GlassAlreadyBrokenError: If it is a second emergency before a review.
         """
-        vault = self.ledger.vault
-        subject = None if look.scope is None else vault.find(look.scope)
+        vault, subject = self.ledger.vault, None
+        if look.scope is not None:
+            # Under the lock it is asked whether this is still their name inside.
+            recalled = None if look.breaks_glass else vault.recalled(look.scope)
+            subject = recalled[0] if recalled else vault.find(look.scope)
         if look.breaks_glass:
             # After the subject was found: what was erased before it is erased by now.
             self._refuse_if_lost(look)
@@ -224,24 +227,21 @@ class AccessRecords:
                 limit=limit + 1,
             )
         items = tuple(self._entry(each) for each in stamped[:limit])
+        cursor = items[-1].access_id if len(stamped) > limit else None
         return AccessLog(
             items=items,
-            next_cursor=items[-1].access_id if len(stamped) > limit else None,
+            next_cursor=cursor,
             position=present.head.position,
             recorded_at=moment(present.now),
         )
 
     def emergencies(self, *, after: str | None, limit: int) -> EmergencyPage:
         """Return at most *limit* accesses that wait for a review, after one of them."""
-        found = [
-            each for each, _ in self._waiting() if after is None or each.access_id > after
-        ]
+        found = [e for e, _ in self._waiting() if after is None or e.access_id > after]
         found.sort(key=lambda each: each.access_id)
         items = tuple(found[:limit])
-        return EmergencyPage(
-            items=items,
-            next_cursor=items[-1].access_id if len(found) > limit else None,
-        )
+        cursor = items[-1].access_id if len(found) > limit else None
+        return EmergencyPage(items=items, next_cursor=cursor)
 
     def review(self, glass_id: str, origin: Origin) -> Committed:
         """

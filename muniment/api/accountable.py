@@ -139,12 +139,16 @@ class AccountableStore(ArchivalStore):
             principal: Whom it stands for.
             verbs: What it may be used for; all that its principal may do if left out.
             ends_at: From then on it opens nothing; never if left out.
-            by: See `By`; without an idempotency key, since no second answer could show it.
+            by: See `By`.
+
+        Raises:
+            KeyAlreadyIssuedError: If it was made by a request of that idempotency key: no
+                second answer can show it.
         """
         if not isinstance(principal, Principal):
             raise InvalidValueError("principal", principal, "a Principal")
         only = None if verbs is None else inputs.names("verbs", verbs)
-        origin = inputs.origin(_once(by))
+        origin = inputs.origin(by)
         return Credentials(self._ledger).issue(
             principal, origin, verbs=only, ends_at=inputs.time_or_none(ends_at)
         )
@@ -159,14 +163,15 @@ class AccountableStore(ArchivalStore):
         Args:
             key_id: Of the old one.
             old_ends_at: When that ends; at once if left out.
-            by: See `By`; without an idempotency key.
+            by: See `By`.
 
         Raises:
             UnknownApiKeyError: If there is no such key.
+            KeyAlreadyIssuedError: As of `issue_api_key`.
         """
         inputs.name("key_id", key_id)
         ends_at = inputs.time_or_none(old_ends_at)
-        origin = inputs.origin(_once(by))
+        origin = inputs.origin(by)
         return Credentials(self._ledger).roll(key_id, origin, old_ends_at=ends_at)
 
     @write_verb
@@ -188,12 +193,3 @@ class AccountableStore(ArchivalStore):
     def list_api_keys(self) -> tuple[ApiKey, ...]:
         """Return every API key there ever was, the last made first; without what opens."""
         return Credentials(self._ledger).all()
-
-
-def _once(by: By) -> By:
-    """Refuse an idempotency key, for whose second use there would be no answer."""
-    if by.get("idempotency_key") is not None:
-        raise InvalidValueError(
-            "idempotency_key", by["idempotency_key"], "left out: a key is shown once"
-        )
-    return by

@@ -8,11 +8,11 @@ from typing import Unpack
 
 from muniment.api import inputs
 from muniment.api.answers import Receipt
-from muniment.api.fields import Deed
+from muniment.api.fields import KeyedDeed
 from muniment.api.giving_up import INDEX_GONE
 from muniment.api.receipting import ReceiptBook
 from muniment.api.receipts import RecallReceipt, receipt_of
-from muniment.api.transacting import receipt
+from muniment.api.transacting import receipt, request_body
 from muniment.api.unsaying import UnsayingStore
 from muniment.api.verbs import verb, write_verb
 from muniment.domain.events import Event
@@ -25,7 +25,7 @@ from muniment.domain.receipt import (
 )
 from muniment.domain.scope import Scope
 from muniment.domain.text import Json
-from muniment.domain.time import FOREVER, Period
+from muniment.domain.time import Period
 from muniment.errors import InvalidValueError
 from muniment.instants import Time, moment, to_instant
 from muniment.ledger import codec, tally
@@ -48,7 +48,7 @@ class ReceivingStore(UnsayingStore):
         self,
         name: str,
         value: Json,
-        **by: Unpack[Deed],
+        **by: Unpack[KeyedDeed],
     ) -> Receipt:
         """
         Keep how agents are set up from now on: a prompt, weights, the name of a model.
@@ -59,7 +59,7 @@ class ReceivingStore(UnsayingStore):
             name: Of what is set; 1 to 256 characters. Of ``index_gone`` the value is why
                 the index of current facts is gone for good: erasures wait for it no more.
             value: Any JSON up to the content limit; ``None`` ends it.
-            by: See `Deed`.
+            by: See `KeyedDeed`.
 
         Returns:
             The receipt; with nothing done where it is so already.
@@ -72,11 +72,15 @@ class ReceivingStore(UnsayingStore):
         def work(transaction: Transaction) -> None:
             known = _settings(enumerate(transaction.stream(CONFIGURATION), 1))
             in_force = configuration_of(known, len(known))
-            if in_force.get(setting.name) != setting.value:
+            # Compared as they are kept: to Python 1 and 1.0 and True are the same.
+            known_as = codec.canonical(in_force.get(setting.name))
+            if known_as != codec.canonical(setting.value):
                 event = ConfigurationRecorded(setting=setting)
                 transaction.add_to(CONFIGURATION, [event])
 
-        return receipt(self._ledger.transact(_of_nobody("record_config", origin, work)))
+        asked = request_body(origin, setting=setting)
+        request = _of_nobody("record_config", origin, work, asked)
+        return receipt(self._ledger.transact(request))
 
     @verb
     def get_config_as_of(self, timestamp: Time) -> Mapping[str, Json]:
@@ -143,26 +147,29 @@ class ReceivingStore(UnsayingStore):
         return tuple(receipt_of(None, each) for each in opened)
 
     @verb
-    def get_uses(self, fact_id: str, *, as_of: Time | None = None) -> tuple[datetime, ...]:
+    def get_uses(
+        self, fact_id: str, *, as_of: Time | None = None, valid_at: Time | None = None
+    ) -> tuple[datetime, ...]:
         """
         Return when a fact was given to an agent, in order.
 
         Args:
             fact_id: The fact.
-            as_of: Only up to then; up to now if left out.
+            as_of: Of what receipts were recorded by then; of all if left out. They are
+                recorded a moment after what they are of.
+            valid_at: When it was given then or before; by *as_of* if left out.
 
         Raises:
             UnknownFactError: If it was never recorded, or its subject was erased.
+            FutureAsOfError: If *as_of* has not come.
         """
         inputs.name("fact_id", fact_id)
         self._receipts.flush()
-        if as_of is None:
-            until, _ = FOREVER, self._lookup.now()
-        else:
-            until = self._lookup.at(to_instant(as_of), None).asked_at
+        point = self._lookup.point(as_of, valid_at)
         # That a fact was never given to anybody is no answer about one there never was.
         self._ledger.fact(fact_id)
-        found = self._conversation.uses([fact_id], until)
+        until = point.as_of.valid_at
+        found = self._conversation.uses([fact_id], until, position=point.position)
         return tuple(moment(each) for each in found.get(fact_id, ()))
 
     def count_lost_receipts(self) -> int:
@@ -230,10 +237,15 @@ def _settings(events: Iterable[tuple[int, Event]]) -> dict[int, Setting]:
     }
 
 
-def _of_nobody(action: str, origin: Origin, work: Callable[[Transaction], None]) -> Request:
+def _of_nobody(
+    action: str,
+    origin: Origin,
+    work: Callable[[Transaction], None],
+    body: Mapping[str, object],
+) -> Request:
     """Return a request that is about no memory."""
     return Request(
-        action=action, origin=origin, scope=None, fact_id=None, body={}, work=work
+        action=action, origin=origin, scope=None, fact_id=None, body=body, work=work
     )
 
 
@@ -243,5 +255,5 @@ def tell_what_was_lost(ledger: Ledger, directory: Path, name: str) -> None:
         if count:
             event = ReceiptsLost(count=count)
             work = partial(Transaction.add_to, stream=ACCOUNT, events=[event])
-            ledger.transact(_of_nobody("count_lost_receipts", Origin(), work))
+            ledger.transact(_of_nobody("count_lost_receipts", Origin(), work, {}))
         tick_off()

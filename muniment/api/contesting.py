@@ -147,7 +147,7 @@ class ContestableStore(AccountableStore):
         """Keep a change that is not made, for those who lead the memory to decide."""
         key = fields.get("idempotency_key")
         # A key of its own: a retry is contested again, and finds this very proposal.
-        named = {**fields, "idempotency_key": key and f"contested {key}"}
+        named = {**fields, "idempotency_key": key and inputs.as_name(f"contested {key}")}
         origin = inputs.origin({name: named[name] for name in _BY if name in named})
         asked = {
             name: shaped(value)

@@ -1,8 +1,8 @@
 """The context of an agent's next answer, put together from memory within a budget."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
 from typing import Final, Literal, TypedDict, Unpack
 
@@ -11,8 +11,9 @@ from muniment.api.answers import Fact
 from muniment.api.found import SearchHit
 from muniment.api.lookup import Point
 from muniment.api.receipting import RANKER, SERVED_MAX
-from muniment.api.searching import Asked, scopes_of
+from muniment.api.searching import Asked
 from muniment.api.summarizing import SummarizingStore
+from muniment.api.talking import said_by
 from muniment.api.turns import Turn
 from muniment.api.usable import Usable
 from muniment.api.verbs import verb
@@ -20,10 +21,10 @@ from muniment.domain.events import Status
 from muniment.domain.receipt import Recall, ReceiptLeft
 from muniment.domain.scope import Scope
 from muniment.domain.session import Role
-from muniment.domain.time import Instant, Period
 from muniment.errors import InvalidValueError, UnknownSessionError
 from muniment.instants import Time, to_instant
-from muniment.projections.conversation import NO_END, TurnQuery
+from muniment.projections.conversation import TurnQuery
+from muniment.recall.believed import Document
 from muniment.recall.context import (
     CORE,
     PROFILE,
@@ -37,7 +38,6 @@ from muniment.recall.context import (
     approximate_tokens,
     assemble,
 )
-from muniment.recall.documents import Document
 from muniment.recall.questions import Filters
 
 
@@ -46,6 +46,9 @@ PROFILE_MAX: Final = 20
 TURNS_MOST: Final = 1_000
 _WIDENED_BY: Final = 2
 """So many of the last turns widen the question: it may leave out what they named."""
+
+_WIDENED_WITH: Final = 300
+"""So many characters of each, its last: who pastes a file need not wait till it is read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +64,10 @@ class Context:
         summaries: The summaries that went in, each as session and version.
         left_out: Ids of facts and turns that were wanted and found no room.
         position: Of the last event that was known.
-        recorded_at: What was known at this time: with it as *as_of*, the same again.
+        recorded_at: What was known at this time …
+        valid_at: … about this time: asked for as of both, the same again.
+        unserved: By leg of the search, why it could not be served, or not for all; empty
+            when all was served.
         template: What it was written with.
     """
 
@@ -73,6 +79,8 @@ class Context:
     left_out: tuple[str, ...]
     position: int
     recorded_at: datetime
+    valid_at: datetime
+    unserved: Mapping[str, str] = field(hash=False)
     template: str
 
     def __str__(self) -> str:
@@ -127,6 +135,7 @@ class ContextStore(SummarizingStore):
         scopes: Iterable[Scope | str] | None = None,
         budget_tokens: int = 2_000,
         as_of: Time | None = None,
+        valid_at: Time | None = None,
         receipt: bool = True,
         **fields: Unpack[Wishes],
     ) -> Context:
@@ -144,6 +153,8 @@ class ContextStore(SummarizingStore):
             scopes: Several, in the order of their sections; up to 100.
             budget_tokens: Most tokens of the text; 1 to 1,000,000.
             as_of: What was known then; now if left out.
+            valid_at: About this time, and what had been said by then; *as_of* itself if
+                left out.
             receipt: Whether it leaves a receipt.
             fields: See `Wishes`.
 
@@ -153,10 +164,10 @@ class ContextStore(SummarizingStore):
             FutureAsOfError: If *as_of* has not come.
         """
         limit = inputs.count("limit", fields.get("limit", 10), least=1, most=SERVED_MAX)
-        asked = self._asked(query, scopes_of(user_id, scope, scopes), limit, as_of)
+        asked = self._asked(query, inputs.scopes_of(user_id, scope, scopes), limit, as_of)
         wanted = _wanted(asked, budget_tokens, fields)
         leaves = inputs.flag("receipt", receipt) and as_of is None
-        return self._built(wanted, self._point(as_of, None), leaves=leaves)
+        return self._built(wanted, self._point(as_of, valid_at), leaves=leaves)
 
     def _asked(
         self, query: str, scopes: tuple[Scope, ...], limit: int, as_of: Time | None
@@ -178,7 +189,8 @@ class ContextStore(SummarizingStore):
         usable = self._whose(wanted.asked)
         turns = self._turns_for(wanted, point, usable)
         before = [e.content for e in turns if e.content not in (None, wanted.asked.text)]
-        asked = replace(wanted.asked, recent=tuple(before[-_WIDENED_BY:]))
+        widened = tuple(each[-_WIDENED_WITH:] for each in before[-_WIDENED_BY:] if each)
+        asked = replace(wanted.asked, recent=widened)
         core, profile = self._known(point, usable)
         hits = self._answered(asked, point, usable)
         zone = _zone(turns)
@@ -204,6 +216,8 @@ class ContextStore(SummarizingStore):
             left_out=made.left_out,
             position=point.position,
             recorded_at=hits.recorded_at,
+            valid_at=hits.valid_at,
+            unserved=hits.unserved,
             template=TEMPLATES[wanted.template].name,
         )
         if leaves:
@@ -219,7 +233,7 @@ class ContextStore(SummarizingStore):
             for subject in usable.subjects
             for each in self._recall.documents.of(
                 subject, point.as_of, expired_at=point.asked_at
-            )
+            ).documents
             if each.row.traits.core or each.row.traits.attribute is not None
             if each.row.traits.status is Status.ACTIVE
             if each.row.fact_id not in usable.hidden
@@ -248,7 +262,7 @@ class ContextStore(SummarizingStore):
             subject_ref=subject.ref,
             session_id=wanted.session_id,
             known_at=point.asked_at,
-            said=Period(NO_END.start, Instant(point.asked_at + 1)),
+            said=said_by(point),
             limit=wanted.recent,
             newest=True,
         )
@@ -353,7 +367,7 @@ def _receipt(
         action="context",
         at_position=context.position,
         asked_at=to_instant(context.recorded_at),
-        valid_at=to_instant(context.recorded_at),
+        valid_at=to_instant(context.valid_at),
         model=model,
         ranker=RANKER,
         configuration=0,

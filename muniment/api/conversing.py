@@ -7,7 +7,8 @@ from muniment.api import inputs, showing
 from muniment.api.answers import FactVersion, Receipt
 from muniment.api.entrusting import EntrustingStore
 from muniment.api.fields import By, KeyedDeed, NewTurn
-from muniment.api.talking import Talker, turns_added
+from muniment.api.lookup import Point
+from muniment.api.talking import Talker, said_by, turns_added
 from muniment.api.transacting import receipt
 from muniment.api.turns import Session, Turn
 from muniment.api.verbs import verb, write_verb
@@ -128,29 +129,61 @@ class ConversingStore(EntrustingStore):
         return receipt(self._talker.end(session_id, origin))
 
     @verb
-    def get_session(self, session_id: str) -> Session:
+    def get_session(
+        self, session_id: str, *, as_of: Time | None = None, valid_at: Time | None = None
+    ) -> Session:
         """
-        Return a session.
+        Return a session, as it is now or was before.
+
+        It begins and ends when that is recorded, so both times ask for the same: the
+        earlier one counts.
+
+        Args:
+            session_id: The session.
+            as_of: As it was known then; now if left out.
+            valid_at: As it was then; *as_of* itself if left out.
 
         Raises:
-            UnknownSessionError: If there is none, or its subject was erased.
+            UnknownSessionError: If there is none, it had not begun then, or its subject
+                was erased.
+            FutureAsOfError: If *as_of* has not come.
         """
         inputs.name("session_id", session_id)
-        self._lookup.now()
-        found = self._talker.session(session_id)
+        until = _earlier(self._lookup.point(as_of, valid_at))
+        found = self._talker.session(session_id, until=until, for_use=as_of is None)
         if found is None:
             raise UnknownSessionError(session_id)
         return found
 
     @verb
     def list_sessions(
-        self, *, user_id: str | None = None, scope: Scope | None = None
+        self,
+        *,
+        user_id: str | None = None,
+        scope: Scope | None = None,
+        as_of: Time | None = None,
+        valid_at: Time | None = None,
     ) -> tuple[Session, ...]:
-        """Return the sessions of a subject, the first begun first."""
-        subject = self._ledger.vault.find(inputs.scope_of(user_id, scope))
-        self._lookup.now()
+        """
+        Return the sessions of a subject, the first begun first.
+
+        Args:
+            user_id: Whose; or *scope*.
+            scope: Whose; or *user_id*.
+            as_of: As they were known then; now if left out.
+            valid_at: As they were then; see `get_session`.
+
+        Raises:
+            FutureAsOfError: If *as_of* has not come.
+        """
+        whose = inputs.scope_of(user_id, scope)
+        until, for_use = _earlier(self._lookup.point(as_of, valid_at)), as_of is None
+        subject = self._ledger.vault.find(whose)
         rows = self._conversation.sessions(subject.ref) if subject else ()
-        found = (self._talker.session(row.session_id) for row in rows)
+        found = (
+            self._talker.session(row.session_id, until=until, for_use=for_use)
+            for row in rows
+        )
         return tuple(each for each in found if each is not None)
 
     @verb
@@ -161,6 +194,7 @@ class ConversingStore(EntrustingStore):
         limit: int | None = None,
         before: str | None = None,
         as_of: Time | None = None,
+        valid_at: Time | None = None,
     ) -> tuple[Turn, ...]:
         """
         Return what was said in a session, in the order in which it was said.
@@ -170,6 +204,7 @@ class ConversingStore(EntrustingStore):
             limit: Only so many, the newest; all if left out.
             before: Only what comes before this turn, to page backwards.
             as_of: What was known then; now if left out.
+            valid_at: What had been said by then; by *as_of* if left out.
 
         Raises:
             UnknownSessionError: If there is none, or its subject was erased.
@@ -180,12 +215,12 @@ class ConversingStore(EntrustingStore):
         row = self._conversation.session(session_id)
         if row is None:
             raise UnknownSessionError(session_id)
-        known_at = self._known_at(as_of)
+        point = self._lookup.point(as_of, valid_at)
         query = TurnQuery(
             subject_ref=row.subject_ref,
             session_id=session_id,
-            known_at=known_at,
-            said=NO_END,
+            known_at=point.asked_at,
+            said=said_by(point),
             before=None if before is None else self._talker.place(session_id, before),
             limit=_limit(limit),
             newest=True,
@@ -221,7 +256,7 @@ class ConversingStore(EntrustingStore):
             FutureAsOfError: If *as_of* has not come.
         """
         whose, until = inputs.scope_of(user_id, scope), to_instant(timestamp)
-        point = self._lookup.at(until if as_of is None else to_instant(as_of), None)
+        point = self._lookup.at(until if as_of is None else to_instant(as_of), until)
         subject = self._ledger.vault.find(whose)
         if subject is None:
             return ()
@@ -229,58 +264,87 @@ class ConversingStore(EntrustingStore):
             subject_ref=subject.ref,
             session_id=None,
             known_at=point.asked_at,
-            said=Period(NO_END.start, Instant(until + 1)),
+            said=said_by(point),
             limit=_limit(limit),
             newest=True,
         )
         return self._talker.turns(query) or ()
 
     @verb
-    def get_turn(self, turn_id: str) -> Turn:
+    def get_turn(
+        self, turn_id: str, *, as_of: Time | None = None, valid_at: Time | None = None
+    ) -> Turn:
         """
         Return one turn.
 
+        Args:
+            turn_id: The turn.
+            as_of: If it was known then; now if left out.
+            valid_at: If it had been said by then; by *as_of* if left out.
+
         Raises:
-            UnknownTurnError: If there is none, or its subject was erased.
+            UnknownTurnError: If there is none, not by then, or its subject was erased.
+            FutureAsOfError: If *as_of* has not come.
         """
         inputs.name("turn_id", turn_id)
-        self._lookup.now()
-        found = self._talker.turn(turn_id)
+        point = self._lookup.point(as_of, valid_at)
+        found = self._talker.turn(turn_id, point, for_use=as_of is None)
         if found is None:
             raise UnknownTurnError(turn_id)
         return found
 
     @verb
-    def get_source_turns(self, fact_id: str) -> tuple[Turn, ...]:
+    def get_source_turns(
+        self, fact_id: str, *, as_of: Time | None = None, valid_at: Time | None = None
+    ) -> tuple[Turn, ...]:
         """
         Return the turns a fact was drawn from, as far as they were said here, in order.
 
+        Args:
+            fact_id: The fact.
+            as_of: Those of the versions that were known then; of all if left out.
+            valid_at: What had been said by then; by *as_of* if left out.
+
         Raises:
             UnknownFactError: If it was never recorded, or its subject was erased.
+            FutureAsOfError: If *as_of* has not come.
         """
         inputs.name("fact_id", fact_id)
-        self._lookup.now()
-        subject, events = self._ledger.fact(fact_id)
+        point = self._lookup.point(as_of, valid_at)
+        subject, every = self._ledger.fact(fact_id)
+        events = [each for each in every if each.position <= point.position]
         versions = self._lookup.versions(subject, events)
         names = dict.fromkeys(turn for each in versions for turn in each.source_turns)
-        found = (self._talker.turn(each) for each in names)
+        for_use = as_of is None
+        found = (self._talker.turn(each, point, for_use=for_use) for each in names)
         return tuple(
             each for each in found if each is not None and each.scope == subject.scope
         )
 
     @verb
-    def get_facts_of_turn(self, turn_id: str) -> tuple[FactVersion, ...]:
+    def get_facts_of_turn(
+        self, turn_id: str, *, as_of: Time | None = None, valid_at: Time | None = None
+    ) -> tuple[FactVersion, ...]:
         """
         Return the versions of facts that were drawn from a turn, in order.
 
+        Args:
+            turn_id: The turn.
+            as_of: Those that were known then; all there are now if left out.
+            valid_at: As of `get_turn`.
+
         Raises:
-            UnknownTurnError: If there is no such turn, or its subject was erased.
+            UnknownTurnError: If there is no such turn, not by then, or its subject was
+                erased.
+            FutureAsOfError: If *as_of* has not come.
         """
-        scope = self.get_turn(turn_id).scope
-        subject = self._ledger.vault.find(scope)
+        inputs.name("turn_id", turn_id)
+        point = self._lookup.point(as_of, valid_at)
+        turn = self._talker.turn(turn_id, point, for_use=as_of is None)
+        subject = self._ledger.vault.find(turn.scope) if turn else None
         if subject is None:
             raise UnknownTurnError(turn_id)
-        every = self._ledger.subject_events(subject)
+        every = self._ledger.subject_events(subject, until=point.position)
         events = [each for some in showing.by_fact(every).values() for each in some]
         versions = self._lookup.versions(subject, events)
         drawn = [each for each in versions if turn_id in each.source_turns]
@@ -299,11 +363,6 @@ class ConversingStore(EntrustingStore):
     @property
     def _talker(self) -> Talker:
         return Talker(self._lookup.ledger, self._conversation)
-
-    def _known_at(self, as_of: Time | None) -> Instant:
-        if as_of is None:
-            return self._lookup.now().asked_at
-        return self._lookup.at(to_instant(as_of), None).asked_at
 
     def _added(
         self,
@@ -325,6 +384,11 @@ def _without_origin(fields: NewTurn) -> tuple[dict[str, Any], dict[str, Any]]:
     said = {name: each for name, each in fields.items() if name not in By.__annotations__}
     by = {name: each for name, each in fields.items() if name in By.__annotations__}
     return said, by
+
+
+def _earlier(point: Point) -> Instant:
+    """Return by when what both axes of *point* ask for was."""
+    return min(point.asked_at, point.as_of.valid_at)
 
 
 def _limit(limit: int | None) -> int | None:

@@ -4,12 +4,13 @@ import hashlib
 import hmac
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import groupby
 from typing import Final
 
+from muniment.api.transacting import request_body
 from muniment.domain.access import Kind, Principal, Role
 from muniment.domain.access_events import ApiKeyIssued, ApiKeyRevoked, KeyHolder
 from muniment.domain.acts import VERBS
@@ -18,6 +19,7 @@ from muniment.domain.time import Instant
 from muniment.errors import (
     ForeignTenantError,
     InvalidValueError,
+    KeyAlreadyIssuedError,
     NotAuthenticatedError,
     UnknownApiKeyError,
 )
@@ -114,6 +116,7 @@ class Credentials:
 
         Raises:
             ForeignTenantError: If they belong to another tenant.
+            KeyAlreadyIssuedError: If this very request made one before.
         """
         if principal.tenant not in (None, self.ledger.name):
             raise ForeignTenantError(principal.id, str(principal.tenant))
@@ -133,13 +136,19 @@ class Credentials:
             _check_end(ends_at, transaction.recorded_at)
             made.append(_open(transaction, event))
 
-        committed = self._transact("issue_api_key", origin, work)
-        return _issued(committed, made[-1], secret, ends_at)
+        asked = {"holder": event.holder, "verbs": event.verbs, "ends_at": ends_at}
+        committed = self._transact("issue_api_key", origin, work, asked)
+        return _issued(committed, made, secret, ends_at)
 
     def roll(
         self, key_id: str, origin: Origin, *, old_ends_at: Instant | None
     ) -> IssuedKey:
-        """Make another key that stands for the same, and end the old one."""
+        """
+        Make another key that stands for the same, and end the old one.
+
+        Raises:
+            KeyAlreadyIssuedError: If this very request made one before.
+        """
         secret = os.urandom(_SECRET_BYTES).hex()
         made: list[str] = []
         end: list[Instant | None] = []
@@ -152,8 +161,9 @@ class Credentials:
             made.append(_open(transaction, replace(old, digest=_digest(secret))))
             end.append(old.expires_at)
 
-        committed = self._transact("roll_api_key", origin, work)
-        return _issued(committed, made[-1], secret, end[-1])
+        asked = {"key_id": key_id, "old_ends_at": old_ends_at}
+        committed = self._transact("roll_api_key", origin, work, asked)
+        return _issued(committed, made, secret, end[-1] if end else None)
 
     def revoke(self, key_id: str, origin: Origin) -> Committed:
         """End a key, from now on."""
@@ -162,7 +172,7 @@ class Credentials:
             self._issued_in(transaction, key_id)
             _end(transaction, key_id, transaction.recorded_at)
 
-        return self._transact("revoke_api_key", origin, work)
+        return self._transact("revoke_api_key", origin, work, {"key_id": key_id})
 
     def all(self) -> tuple[ApiKey, ...]:
         """Return every key there ever was, the last made first."""
@@ -235,7 +245,11 @@ class Credentials:
         return events[0]
 
     def _transact(
-        self, action: str, origin: Origin, work: Callable[[Transaction], None]
+        self,
+        action: str,
+        origin: Origin,
+        work: Callable[[Transaction], None],
+        asked: Mapping[str, object],
     ) -> Committed:
         return self.ledger.transact(
             Request(
@@ -243,7 +257,7 @@ class Credentials:
                 origin=origin,
                 scope=None,
                 fact_id=None,
-                body={"action": action},
+                body=request_body(origin, action=action, asked=asked),
                 work=work,
                 outlasts=True,
             )
@@ -292,9 +306,16 @@ def _check_end(ends_at: Instant | None, now: Instant) -> None:
 
 
 def _issued(
-    committed: Committed, key_id: str, secret: str, ends_at: Instant | None
+    committed: Committed, made: Sequence[str], secret: str, ends_at: Instant | None
 ) -> IssuedKey:
     assert committed.tx_id is not None, "a key that was made was recorded"
+    if not made:
+        # Answered as the first time, which what is kept of a key cannot be.
+        stream = next(
+            e.stream for e in committed.events if isinstance(e.event, ApiKeyIssued)
+        )
+        raise KeyAlreadyIssuedError(stream.removeprefix(API_KEY), committed.tx_id)
+    key_id = made[-1]
     return IssuedKey(
         key_id=key_id,
         secret=f"mnm_{key_id}_{secret}",

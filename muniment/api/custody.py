@@ -375,9 +375,6 @@ class CustodialStore(WritingStore):
     def _retainer(self, rules: Sequence[RetentionRule]) -> Retainer:
         return Retainer(self._lookup, self._conversation, checked(rules))
 
-    def _settle(self) -> None:
-        """Record what waits to be recorded, so that what is done now reaches it."""
-
     def _archive_astray(self) -> list[Finding]:
         """Return what is wrong with the archive; payloads may have to come from there."""
         recorder = self._ledger.recorder

@@ -9,12 +9,18 @@ from muniment.api.certifying import certified
 from muniment.api.copies import Copies, Copy, copies_of
 from muniment.api.expiring import RecordExpirer, expired_of
 from muniment.api.lookup import Lookup
-from muniment.api.parting import Parting
+from muniment.api.parting import KeyParter, Parting
 from muniment.api.proposals import Proposals
 from muniment.api.redacting import WordsRedactor, words_of
-from muniment.domain.events import FactRedacted, SubjectErased
+from muniment.api.repeating import receipts_of, repeating
+from muniment.domain.events import (
+    FactAsserted,
+    FactRedacted,
+    FactRevised,
+    SubjectErased,
+)
 from muniment.ledger.codec import topic_of
-from muniment.ledger.destruction import Destruction, Step
+from muniment.ledger.destruction import Destruction, Parted, Step
 from muniment.ledger.records import FACT, SUBJECT, StampedEvent
 from muniment.ledger.tombstones import append_tombstone, said_again
 from muniment.ledger.transaction import Transaction
@@ -155,7 +161,8 @@ class Destroyer:
         if destruction.step is Step.ANNOUNCED and parting is not None:
             parting.destroy(destruction, also=self._drawn_from(destruction))
         elif destruction.step is Step.ANNOUNCED or also:
-            self._destructions.destroy_keys(destruction, also=also)
+            parted = self._receipts_saying(destruction)
+            self._destructions.destroy_keys(destruction, also=also, parted=parted)
         if not destruction.stream:
             for store in self._lookup.derived:
                 self._purge(store, destruction)
@@ -195,6 +202,23 @@ class Destroyer:
         former = {each.sealed.key_id for each in said} - {destruction.key_id}
         left = self._destructions.left_of(ref, former) if former else []
         return [*left, *Proposals(self._ledger).keys_about(fact_id, ref)]
+
+    def _receipts_saying(self, destruction: Destruction) -> Parted:
+        """Return the receipts whose question says what a fact said that is redacted."""
+        subject = self._ledger.vault.subject(destruction.subject_ref)
+        if destruction.step is not Step.ANNOUNCED or subject is None:
+            return (), ()
+        if not destruction.stream.startswith(FACT):
+            return (), ()
+        said = self._ledger.recorder.read_stream(destruction.stream)
+        texts = {
+            each.event.content.text
+            for each in self._ledger.mapper.opened(said, subject)
+            if isinstance(each.event, FactAsserted | FactRevised) and each.event.content
+        }
+        receipts = receipts_of(self._ledger, subject)
+        gone = repeating(self._ledger, subject, receipts, texts)
+        return KeyParter(self._ledger).parted(subject, gone, receipts)
 
     def _drawn_from(self, destruction: Destruction) -> list[int]:
         """Return the keys of what was proposed to say, drawn from words that go."""

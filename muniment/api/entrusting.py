@@ -82,25 +82,30 @@ class EntrustingStore(SharingStore):
         scope: Scope | None = None,
         owner: str | None = None,
         overdue: bool = False,
+        as_of: Time | None = None,
+        valid_at: Time | None = None,
     ) -> tuple[SharedFact, ...]:
         """
-        Return what a team or all know now, with who answers for it, the soonest due first.
+        Return what a team or all know, with who answers for it, the soonest due first.
 
         Args:
             user_id: Not for this: a person's memory is nobody else's.
             scope: Whose memory: a team's, or the organisation's.
             owner: Only what is entrusted to this one.
-            overdue: Only what should have been looked at by now.
+            overdue: Only what should have been looked at by now, or by *as_of*.
+            as_of: What was known then, and who answered for it; now if left out.
+            valid_at: About this time; *as_of* itself if left out. May lie ahead.
 
         Raises:
             InvalidScopeError: If it is a person's memory.
+            FutureAsOfError: If *as_of* has not come.
         """
         whose = _shared_scope(inputs.scope_of(user_id, scope))
         inputs.name_or_none("owner", owner)
         inputs.flag("overdue", overdue)
         found = [
             each
-            for each in self._all_shared(whose)
+            for each in self._all_shared(whose, as_of=as_of, valid_at=valid_at)
             if (owner is None or each.owner == owner) and (each.overdue or not overdue)
         ]
         return tuple(sorted(found, key=_soonest_due))
@@ -122,6 +127,9 @@ class EntrustingStore(SharingStore):
             owner: Who answers for it from now on; as before if left out.
             review_at: When it is to be looked at again; as before if left out.
             by: See `Deed`.
+
+        Returns:
+            The fact; as it was, if it says so already.
 
         Raises:
             InvalidValueError: If neither is said.
@@ -207,6 +215,8 @@ class EntrustingStore(SharingStore):
             head = self._head(fact_id)
             fact = self.get(fact_id)
             _shared_scope(fact.scope)
+            if all(fact.metadata.get(name) == said[name] for name in said):
+                return fact  # As a request says that is sent again.
             fields = {
                 **by,
                 "metadata": {**fact.metadata, **said},
@@ -222,11 +232,16 @@ class EntrustingStore(SharingStore):
 
         return anew(attempt, where=VersionConflictError)
 
-    def _all_shared(self, scope: Scope) -> Iterator[SharedFact]:
+    def _all_shared(
+        self, scope: Scope, *, as_of: Time | None = None, valid_at: Time | None = None
+    ) -> Iterator[SharedFact]:
         # This moment, not that of the last write: a date comes without one.
-        cursor, now = None, moment(self._lookup.now().asked_at)
+        now = moment(self._lookup.point(as_of, None).asked_at)
+        cursor = None
         while True:
-            page = self.get_all(scope=scope, limit=_AT_ONCE, cursor=cursor)
+            page = self.get_all(
+                scope=scope, as_of=as_of, valid_at=valid_at, limit=_AT_ONCE, cursor=cursor
+            )
             yield from (_shared(each, now) for each in page)
             cursor = page.next_cursor
             if cursor is None:

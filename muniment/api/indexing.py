@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from muniment.api.recalling import LEXICON, Recall, embedder_of
+from muniment.api.recalling import LEXICON, embedder_of
 from muniment.api.searching import SearchingStore
 from muniment.errors import ConfigurationError, InvalidValueError
 from muniment.projections.catch_up import Makers
@@ -23,7 +23,6 @@ class IndexedStore(SearchingStore):
     Safe to use from many threads.
     """
 
-    _recall: Recall
     _settings: Settings
 
     def reindex(

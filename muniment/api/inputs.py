@@ -1,5 +1,6 @@
 """What callers pass, checked: every field is as documented, or is refused by name."""
 
+import hashlib
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
@@ -31,6 +32,9 @@ REASON_LENGTH_MAX = 4_096
 NAMES_MAX = 1_000
 """Most entities, and most source turns, of one fact."""
 
+SCOPES_MAX = 100
+"""Most memories that are asked together."""
+
 _DEPTH_MAX = 32
 _INTEGER_MAX = 2**63
 _RESERVED = frozenset(Fact.__dataclass_fields__) | {"user_id", "valid_at"}
@@ -55,6 +59,24 @@ def scope_of(user_id: str | None, scope: Scope | None) -> Scope:
     raise InvalidScopeError(given, f"is {what}: pass user_id= or Scope.parse(…)")
 
 
+def scopes_of(
+    user_id: str | None, scope: Scope | None, scopes: Iterable[Scope | str] | None
+) -> tuple[Scope, ...]:
+    """Return whose memories are meant, each once, the one named alone first."""
+    named = [] if scopes is None else list(read_once(scopes))
+    if user_id is not None or scope is not None or not named:
+        named.insert(0, scope_of(user_id, scope))
+    found = tuple(dict.fromkeys(named))
+    if len(found) > SCOPES_MAX:
+        raise InvalidValueError("scopes", f"{len(found)}", f"at most {SCOPES_MAX}")
+    return found
+
+
+def read_once(scopes: Iterable[Scope | str]) -> tuple[Scope, ...]:
+    """Return *scopes* as they are, which may be given only once, such as by a generator."""
+    return tuple(_scope(each) for each in listed("scopes", scopes))
+
+
 def time_or_none(value: Time | None) -> Instant | None:
     """Return *value* as an instant, where there is one."""
     return None if value is None else to_instant(value)
@@ -64,6 +86,13 @@ def within(start: Time | None, end: Time | None) -> Period:
     """Return the time from *start*, or ever, up to *end*, or for ever."""
     first, last = time_or_none(start), time_or_none(end)
     return Period(BEGINNING if first is None else first, FOREVER if last is None else last)
+
+
+def listed(field: str, values: object) -> list[object]:
+    """Return *values*, which are several, as a list."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InvalidValueError(field, values, "a sequence")
+    return list(values)
 
 
 def text(field: str, value: object, *, limit: int) -> str:
@@ -89,6 +118,13 @@ def name(field: str, value: object, *, most: int = NAME_LENGTH_MAX) -> str:
 def name_or_none(field: str, value: object, *, most: int = NAME_LENGTH_MAX) -> str | None:
     """Return *value* as `name` does, where there is one."""
     return None if value is None else name(field, value, most=most)
+
+
+def as_name(text: str) -> str:
+    """Return *text* if it is as short as a name has to be, or else what stands for it."""
+    if len(text) <= NAME_LENGTH_MAX:
+        return text
+    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
 
 
 def reason_or_none(value: object) -> str | None:
@@ -200,6 +236,16 @@ def known_fields(given: Mapping[str, Any], known: Collection[str]) -> None:
     for field in given:
         if field not in known:
             raise UnknownFieldError(str(field), tuple(known))
+
+
+def _scope(value: object) -> Scope:
+    match value:
+        case Scope():
+            return value
+        case str():
+            return Scope.parse(value)
+        case _:
+            raise InvalidScopeError(value, "is not a scope")
 
 
 def _utf8(field: str, value: str) -> bytes:

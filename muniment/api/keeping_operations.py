@@ -15,6 +15,8 @@ from muniment.projections.progress import Progress
 from muniment.projections.reconcile import Difference
 
 
+GIVEN_AGAIN: Final = "It is given out again, which is recorded again; nothing else changes."
+
 KEEPING: Final = (
     ask(
         "plan_retention",
@@ -43,19 +45,47 @@ KEEPING: Final = (
     read("prove_consistency", "/proofs/consistency/{size}", str, numbers=("size",)),
     ask("verify", "/verification", Verification, taken={"published": list[Text]}),
     read("index_progress", "/index", Progress),
-    keep("catch_up", "/index/catch-up", Progress),
-    keep("reconcile", "/index/reconcile", tuple[Difference, ...], taken={"mend": bool}),
+    keep(
+        "catch_up",
+        "/index/catch-up",
+        Progress,
+        repeated="What is indexed is not indexed again.",
+    ),
+    keep(
+        "reconcile",
+        "/index/reconcile",
+        tuple[Difference, ...],
+        taken={"mend": bool},
+        repeated="What was mended no longer differs.",
+    ),
     keep(
         "reindex",
         "/index/reindex",
         Progress,
         taken={"embedder": Literal["local", "openai", "hashing", "none"]},
+        repeated="The same vectors are made again, in place of those.",
     ),
-    keep("rebuild", "/maintenance/rebuild", int),
-    keep("rotate_key", "/maintenance/rotate-key", int),
+    keep(
+        "rebuild",
+        "/maintenance/rebuild",
+        int,
+        repeated="The same rows are made again.",
+    ),
+    keep(
+        "rotate_key",
+        "/maintenance/rotate-key",
+        int,
+        repeated="Another new key replaces the new one; nothing else changes.",
+    ),
     ask("plan_archive", "/archive/plan", ArchivePlan, taken=LONG_AGO),
-    keep("archive", "/archive", Archived, taken=LONG_AGO),
-    keep("prune", "/archive/prune", int),
+    keep(
+        "archive",
+        "/archive",
+        Archived,
+        taken=LONG_AGO,
+        repeated="What is archived is not archived again.",
+    ),
+    keep("prune", "/archive/prune", int, repeated="What is gone stays gone."),
     ask("query_archive", "/archive/query", Rows, needed={"sql": Text}),
     write(
         "export",
@@ -68,7 +98,7 @@ KEEPING: Final = (
             "hide_others": bool,
             "sources": list[Text],
         },
-        keyed=False,
+        repeated=GIVEN_AGAIN,
         status=201,
         download="application/json",
     ),
@@ -83,7 +113,7 @@ KEEPING: Final = (
             "points": list[Time | PointBody],
             "third_parties": list[Text],
         },
-        keyed=False,
+        repeated=GIVEN_AGAIN,
         status=201,
         download="application/zip",
     ),
@@ -92,6 +122,7 @@ KEEPING: Final = (
         "/imports",
         Imported,
         needed={"document": dict[str, Any]},
+        repeated="What was imported is known by its export, and left as it is.",
     ),
 )
 """What those who run a store do with all of it."""

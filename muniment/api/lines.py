@@ -9,6 +9,7 @@ from typing import Any, BinaryIO, Final, NoReturn
 from muniment.api import inputs
 from muniment.api.drafting import Drafting
 from muniment.api.fields import NewFact
+from muniment.api.repeated import RepeatedNameError, once_each
 from muniment.domain.scope import Scope
 from muniment.errors import InvalidInput, InvalidScopeError, LoadError
 
@@ -142,8 +143,10 @@ def parsed(raw: bytes) -> dict[str, Any]:
     """
     try:
         found = json.loads(
-            raw.decode(), object_pairs_hook=_once_each, parse_constant=_no_number
+            raw.decode(), object_pairs_hook=once_each, parse_constant=_no_number
         )
+    except RepeatedNameError as error:
+        raise BadLineError("names a field twice") from error
     except UnicodeDecodeError as error:
         raise BadLineError(f"is not UTF-8 at byte {error.start}") from error
     except RecursionError as error:
@@ -154,13 +157,6 @@ def parsed(raw: bytes) -> dict[str, Any]:
         raise BadLineError(f"is not JSON: {error}") from error
     if not isinstance(found, dict):
         raise BadLineError("is not a JSON object")
-    return found
-
-
-def _once_each(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise BadLineError("names a field twice")
     return found
 
 

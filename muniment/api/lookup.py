@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from muniment.api import showing
+from muniment.api import inputs, showing
 from muniment.api.answers import Fact, FactVersion, Receipt
 from muniment.api.usable import Usable
 from muniment.domain.events import FactThinned
@@ -19,7 +19,7 @@ from muniment.domain.subject import SubjectState
 from muniment.domain.thinning import is_kept, next_year_start, year_start
 from muniment.domain.time import BEGINNING, AsOf, Instant, Period
 from muniment.errors import ThinnedError
-from muniment.instants import moment
+from muniment.instants import Time, moment, to_instant
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.records import FACT, Head, RecordedEvent
 from muniment.ledger.vault import Subject
@@ -61,9 +61,15 @@ class Point:
 
     @property
     def known_at(self) -> Instant:
-        """When the last of what was known then was recorded; asking again gives it."""
+        """
+        A recorded time as of which the same is known: asking again gives it.
+
+        What was asked for, where nothing more is recorded by then; else when the last of
+        what was known was recorded.
+        """
         recorded_at = self.as_of.recorded_at
-        return self.asked_at if recorded_at == BEGINNING else recorded_at
+        is_settled = self.promised >= self.asked_at or recorded_at == BEGINNING
+        return self.asked_at if is_settled else recorded_at
 
     @property
     def settled_at(self) -> Instant:
@@ -83,9 +89,8 @@ class Lookup:
         ledger: Where the events are.
         timeline: Where the beliefs are.
         derived: Every store an erasure has to reach, the timeline first.
-        vectors: Where the embeddings of what was said are; a thinning has to reach them.
+        vectors: Where the embeddings of what was said are; *generation* says by which model.
         gone: Says of a store that an erasure cannot look at why not, if it was given up.
-        generation: Says by which model they are, if by any; retention compares them.
         last_use: Who knows when facts were used otherwise than by writing; retention asks.
     """
 
@@ -133,6 +138,16 @@ class Lookup:
         head = self.ledger.resolve(recorded_at)
         about = recorded_at if valid_at is None else valid_at
         return _noted(head, recorded_at, about, promised=recorded_at)
+
+    def point(self, as_of: Time | None, valid_at: Time | None) -> Point:
+        """Return what was known at *as_of*, by default now, about *valid_at*, or then."""
+        about = inputs.time_or_none(valid_at)
+        return self.now(about) if as_of is None else self.at(to_instant(as_of), about)
+
+    def again(self, point: Point) -> Point:
+        """Return *point*, at which a list was begun and goes on."""
+        latest.set(point)
+        return point
 
     def span(self, start: Instant, end: Instant | None) -> tuple[int, int]:
         """
@@ -295,10 +310,12 @@ class Lookup:
             subjects=used, hidden=withheld.get() | frozenset(hidden), states=states
         )
 
-    def why_unused(self, fact: Fact) -> str | None:
-        """Return why a fact is stored and not used, if it is not."""
+    def why_unused(self, fact: Fact, position: int | None = None) -> str | None:
+        """Return why a fact is stored and not used, or was not at a position, if so."""
         subject = self.ledger.vault.find(fact.scope)
-        state = self.ledger.subject_state(subject) if subject else SubjectState()
+        if subject is None:
+            return None
+        state = self.ledger.subject_state(subject, position)
         if state.hidden:
             return HIDDEN
         if not state.restricts(fact.fact_id):

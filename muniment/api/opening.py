@@ -20,6 +20,7 @@ from muniment.archive.cold import ColdArchive
 from muniment.clock import Clock, system_clock
 from muniment.domain.time import BEGINNING, Instant
 from muniment.errors import (
+    DamagedDatabaseError,
     InvalidValueError,
     NotAStoreError,
     StoreNotFoundError,
@@ -39,6 +40,7 @@ from muniment.ledger.database import (
 )
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.memory_recorder import MemoryRecorder
+from muniment.ledger.prepared import Prepared
 from muniment.ledger.sql_recorder import SqlRecorder
 from muniment.ledger.tally import Tally
 from muniment.ledger.vault import Vault
@@ -128,6 +130,7 @@ def open_ledger(
         NotAStoreError: If the place holds something else.
         MissingKeyError: If the key-encryption key is gone.
         VaultMismatchError: If vault, key and ledger do not belong together.
+        DamagedDatabaseError: If a file of it is damaged, or the ledger gone.
         NewerSchemaError: If a newer version of Muniment upgraded it.
     """
     if settings.database_url == _MEMORY:
@@ -159,7 +162,7 @@ def _open(
     source = _clock(clock)
     if source is None and engine.dialect.name == "sqlite":
         source = system_clock
-    _enrol(engine, settings, vault, create=create)
+    _enrol(engine, settings, vault, create=create, anew=with_vault)
     recorder = SqlRecorder(
         engine,
         ledger=settings.ledger,
@@ -260,10 +263,15 @@ def _ours(file: Path) -> frozenset[str]:
 def _has_ledger(engine: sa.Engine) -> bool:
     """Whether a ledger was ever made: only then its vault must be there, too."""
     with reading(engine) as connection:
-        return (
-            connection.execute(sa.select(tables.ledger.c.ledger).limit(1)).first()
-            is not None
-        )
+        return _ANY_LEDGER.first(connection) is not None
+
+
+_ANY_LEDGER = Prepared(sa.select(tables.ledger.c.ledger).limit(1))
+_ENROLLED = Prepared(
+    sa.select(tables.ledger.c.vault_id, tables.ledger.c.key_mark).where(
+        tables.ledger.c.ledger == sa.bindparam("ledger")
+    )
+)
 
 
 def _vault(settings: Settings, *, has_ledger: bool) -> Vault:
@@ -274,7 +282,12 @@ def _vault(settings: Settings, *, has_ledger: bool) -> Vault:
     with ExitStack() as undone:
         engine = _connected(url, settings, schema=schema)
         undone.callback(dispose, engine)
-        has_vault = (file is None or file.exists()) and migrations.exists(engine)
+        try:
+            has_vault = (file is None or file.exists()) and migrations.exists(engine)
+        except NotAStoreError as error:
+            raise VaultMismatchError(
+                f"what stands at {_shown(url)} for a vault is no database"
+            ) from error
         if has_ledger and not has_vault:
             raise VaultMismatchError(
                 f"the vault at {_shown(url)} is gone, and with it every key: no content "
@@ -313,15 +326,13 @@ def _tally_place(settings: Settings) -> Path:
     return file.parent if file else default_key_file(settings).parent
 
 
-def _enrol(engine: sa.Engine, settings: Settings, vault: Vault, *, create: bool) -> None:
-    """Make the row of this ledger, or see that it belongs to this vault."""
-    ours = tables.ledger.c.ledger == settings.ledger
-    query = sa.select(tables.ledger.c.vault_id).where(ours)
+def _enrol(
+    engine: sa.Engine, settings: Settings, vault: Vault, *, create: bool, anew: bool
+) -> None:
+    """Make the row of this ledger, *anew* where it is gone, or see whose vault this is."""
     with reading(engine) as connection:
-        vault_id = connection.execute(query).scalar()
-        key_mark = connection.execute(
-            sa.select(tables.ledger.c.key_mark).where(ours)
-        ).scalar()
+        enrolled = _ENROLLED.first(connection, ledger=settings.ledger)
+    vault_id, key_mark = enrolled or (None, None)
     if vault_id is None and not create:
         place = f"{_shown(settings.database_url)}, ledger {settings.ledger}"
         raise StoreNotFoundError(place)
@@ -329,9 +340,14 @@ def _enrol(engine: sa.Engine, settings: Settings, vault: Vault, *, create: bool)
         with writing(engine, lock_timeout=settings.lock_timeout) as connection:
             if connection.dialect.name == "postgresql":
                 connection.execute(sa.text("LOCK TABLE ledger IN SHARE ROW EXCLUSIVE MODE"))
-            vault_id = connection.execute(query).scalar()
-            if vault_id is None:
-                vault_id = vault.vault_id
+            enrolled = _ENROLLED.first(connection, ledger=settings.ledger)
+            vault_id = enrolled[0] if enrolled else vault.vault_id
+            if enrolled is None:
+                if not anew and next(vault.subjects(), None) is not None:
+                    raise DamagedDatabaseError(
+                        f"ledger {settings.ledger} is gone from "
+                        f"{_shown(settings.database_url)}, the vault has its keys"
+                    )
                 row = {
                     "ledger": settings.ledger,
                     "created_at_us": system_clock(),
@@ -356,8 +372,13 @@ def _clock(source: ClockSource | None) -> Clock | None:
         return None
 
     def clock() -> Instant:
-        now = source()
-        return to_instant(now) if isinstance(now, datetime) else now
+        now: object = source()
+        if isinstance(now, datetime):
+            return to_instant(now)
+        if not isinstance(now, int):
+            expected = "an aware datetime or whole microseconds since 1970"
+            raise InvalidValueError("what clock gives", now, expected)
+        return Instant(now)
 
     return clock
 

@@ -26,6 +26,7 @@ class Operation:
         if_match: Whether ``If-Match`` names the version that the caller decided on.
         writes: Whether what it asks for may change something, were it heard.
         keyed: Whether it takes an ``Idempotency-Key``.
+        repeated: Of what changes something and takes none, what it does a second time.
         status: Of success.
         download: The media type of an answer that is a file; ``None`` for one as JSON.
     """
@@ -41,6 +42,7 @@ class Operation:
     if_match: bool = False
     writes: bool = False
     keyed: bool = False
+    repeated: str = ""
     status: int = 200
     download: str | None = None
 
@@ -77,7 +79,7 @@ def write(
         fields["taken"]["approval"] = Text
     for name in fields.get("needed", {}):
         fields["taken"].pop(name, None)
-    keyed = fields.pop("keyed", True)
+    keyed = "repeated" not in fields
     return keep(verb, path, answer, keyed=keyed, **fields)
 
 

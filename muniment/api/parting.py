@@ -15,7 +15,7 @@ from muniment.domain.session import (
     summaries_in_use,
     summaries_of,
 )
-from muniment.ledger.destruction import Destruction, PayloadKey
+from muniment.ledger.destruction import Destruction, Parted, PayloadKey
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.payload import is_of_first_format
 from muniment.ledger.payload_keys import wrapped_payload_key
@@ -69,11 +69,20 @@ class KeyParter:
             among: All that may be sealed with the same keys.
             also: Further keys of its subject.
         """
-        left = sharing(gone, among)
         subject = self._ledger.vault.subject(destruction.subject_ref)
+        parted = self.parted(subject, gone, among)
+        self._ledger.vault.destructions.part_keys(destruction, parted, also=also)
+
+    def parted(
+        self,
+        subject: Subject | None,
+        gone: Sequence[StampedEvent],
+        among: Sequence[StampedEvent],
+    ) -> Parted:
+        """Return which payloads go, and the own keys by which others of *among* stay."""
+        left = sharing(gone, among)
         kept = list(self._own_keys(subject, left)) if subject is not None else []
-        places = [_place(each) for each in gone]
-        self._ledger.vault.destructions.part_keys(destruction, places, kept, also=also)
+        return [_place(each) for each in gone], kept
 
     def remaining(self, destruction: Destruction, gone: Sequence[StampedEvent]) -> int:
         """Return how many of the payloads can be read all the same."""

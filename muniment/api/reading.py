@@ -1,7 +1,7 @@
 """Reading a store: what is known now, what was known then, what changed, who said so."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable
+from functools import partial
 
 from muniment.api import cursors, inputs, showing
 from muniment.api.answers import (
@@ -16,15 +16,13 @@ from muniment.api.answers import (
 )
 from muniment.api.lookup import Lookup, Point, expired
 from muniment.api.verbs import verb
-from muniment.domain.events import FactRestored, FactRolledBack
 from muniment.domain.fact import FactState
 from muniment.domain.scope import Scope
-from muniment.domain.time import AsOf, Instant
+from muniment.domain.time import BEGINNING, AsOf, Instant
 from muniment.errors import FactNotCurrentError, StoreClosedError, UnknownFactError
 from muniment.instants import Time, moment, to_instant
 from muniment.ledger import sealing
 from muniment.ledger.ledger import Ledger
-from muniment.ledger.records import RecordedEvent
 from muniment.projections.beliefs import BeliefRow, Timeline
 
 
@@ -60,9 +58,8 @@ class ReadingStore:
             FutureAsOfError: If *as_of* has not come.
         """
         inputs.name("fact_id", fact_id)
-        about = inputs.time_or_none(valid_at)
         lookup = self._lookup
-        point = lookup.now(about) if as_of is None else lookup.at(to_instant(as_of), about)
+        point = lookup.point(as_of, valid_at)
         found = lookup.fact(fact_id, point)
         if found is None:
             _, events = self._ledger.fact(fact_id)
@@ -82,42 +79,47 @@ class ReadingStore:
         *,
         user_id: str | None = None,
         scope: Scope | None = None,
+        scopes: Iterable[Scope | str] | None = None,
         category: str | None = None,
+        as_of: Time | None = None,
+        valid_at: Time | None = None,
         limit: int = 100,
         cursor: str | None = None,
     ) -> Page:
         """
-        Return what is believed of a subject now, part by part.
+        Return what is believed of a subject, now or at a point before, part by part.
 
         Every part is read at the position and the time of the first, so that nothing is
-        missed or repeated while others write.
+        missed or repeated while others write. As of a time before, it is all that was
+        believed; now, what waits to be forgotten is left out.
 
         Args:
-            user_id: Whose memory; or *scope*.
-            scope: Whose memory; or *user_id*.
+            user_id: Whose memory; or *scope*; or *scopes*.
+            scope: Whose memory.
+            scopes: Several, listed together, up to 100.
             category: Only this category.
+            as_of: What was known then; now if left out.
+            valid_at: About this time; *as_of* itself if left out. May lie ahead.
             limit: 1 to 1,000.
-            cursor: `Page.next_cursor` of the part before.
+            cursor: `Page.next_cursor` of the part before, asked for alike.
 
         Raises:
             InvalidCursorError: If *cursor* belongs to another query.
+            FutureAsOfError: If *as_of* has not come.
         """
-        whose = inputs.scope_of(user_id, scope)
+        whose = inputs.scopes_of(user_id, scope, scopes)
         inputs.count("limit", limit, least=1, most=PAGE_MAX)
         category = inputs.name_or_none("category", category, most=inputs.LABEL_LENGTH_MAX)
-        query = [str(whose), category]
-        last = None
-        if cursor is not None:
-            last = cursors.read(cursor, query=query, key=self._cursor_key)
-        point = self._lookup.now() if last is None else _point_of(last)
-        facts = self._lookup.usable_facts(
-            whose, point, category=category, after=_after(last), limit=limit + 1
-        )
-        more = len(facts) > limit
+        times = [inputs.time_or_none(each) for each in (as_of, valid_at)]
+        query = [list(map(str, whose)), category, times]
+        point, after = self._begun(cursor, query, as_of, valid_at)
+        listed = self._lookup.usable_facts if as_of is None else self._lookup.facts
+        ask = partial(listed, category=category, after=after, limit=limit + 1)
+        facts = sorted((each for some in whose for each in ask(some, point)), key=_place)
         page = facts[:limit]
         return Page(
             items=tuple(fact for fact, _ in page),
-            next_cursor=self._cursor(page[-1][1], point, query) if more else None,
+            next_cursor=self._cursor(page[-1][1], point, query) if facts[limit:] else None,
             position=point.position,
             recorded_at=moment(point.known_at),
             valid_at=moment(point.as_of.valid_at),
@@ -154,15 +156,23 @@ class ReadingStore:
         )
 
     @verb
-    def get_fact_history(self, fact_id: str) -> FactHistory:
+    def get_fact_history(
+        self, fact_id: str, *, as_of: Time | None = None, valid_at: Time | None = None
+    ) -> FactHistory:
         """
         Return every version of a fact, oldest first, with who made it and why.
 
+        Args:
+            fact_id: The fact.
+            as_of: The versions that were known then; all there are now if left out.
+            valid_at: Of this time is `FactHistory.current_content`; *as_of* if left out.
+
         Raises:
-            UnknownFactError: If it was never recorded, or its subject was erased.
+            UnknownFactError: If it was never recorded by then, or its subject was erased.
+            FutureAsOfError: If *as_of* has not come.
         """
         inputs.name("fact_id", fact_id)
-        point = self._lookup.now()
+        point = self._lookup.point(as_of, valid_at)
         subject, every = self._ledger.fact(fact_id)
         events = [each for each in every if each.position <= point.position]
         if not events:
@@ -209,7 +219,7 @@ class ReadingStore:
         differing = [
             fact_id
             for fact_id in sorted(before.keys() | after.keys())
-            if _visible(before.get(fact_id)) != _visible(after.get(fact_id))
+            if showing.visible(before.get(fact_id)) != showing.visible(after.get(fact_id))
         ]
         causes = self._lookup.causes(whose, differing, first, second)
         entries = [
@@ -286,12 +296,7 @@ class ReadingStore:
             FutureAsOfError: If *as_of* has not come.
         """
         whose = inputs.scope_of(user_id, scope)
-        about = inputs.time_or_none(valid_at)
-        point = (
-            self._lookup.now(about)
-            if as_of is None
-            else self._lookup.at(to_instant(as_of), about)
-        )
+        point = self._lookup.point(as_of, valid_at)
         subject = self._ledger.vault.find(whose)
         if subject is None:
             return ()
@@ -300,7 +305,10 @@ class ReadingStore:
         if not events:
             return ()
         streams = showing.by_fact(events)
-        blamed = [(fact, _last_shown(streams[fact.fact_id], point)) for fact in facts]
+        about = point.as_of.valid_at
+        blamed = [
+            (each, showing.last_shown(streams[each.fact_id], about)) for each in facts
+        ]
         shown = [streams[fact.fact_id][fact.version - 1] for fact in facts]
         shown += [event for _, event in blamed if event is not None]
         origins = self._ledger.origins(subject, shown)
@@ -323,6 +331,16 @@ class ReadingStore:
     def _ledger(self) -> Ledger:
         return self._lookup.ledger
 
+    def _begun(
+        self, cursor: str | None, query: object, as_of: Time | None, valid_at: Time | None
+    ) -> tuple[Point, tuple[Instant, str] | None]:
+        """Return where a list is read, and what of it was given already."""
+        if cursor is None:
+            return self._lookup.point(as_of, valid_at), None
+        last = cursors.read(cursor, query=query, key=self._cursor_key)
+        point = _point_of(last, inputs.time_or_none(as_of))
+        return self._lookup.again(point), (last.after_valid_from, last.after_fact_id)
+
     def _cursor(self, row: BeliefRow, point: Point, query: object) -> str:
         cursor = cursors.Cursor(
             recorded_at=point.as_of.recorded_at,
@@ -335,31 +353,18 @@ class ReadingStore:
         return cursors.written(cursor, query=query, key=self._cursor_key)
 
 
-def _after(cursor: cursors.Cursor | None) -> tuple[Instant, str] | None:
-    return (cursor.after_valid_from, cursor.after_fact_id) if cursor else None
+def _place(found: tuple[Fact, BeliefRow]) -> tuple[Instant, str]:
+    return found[1].valid.start, found[1].fact_id
 
 
-def _point_of(cursor: cursors.Cursor) -> Point:
-    as_of = AsOf(recorded_at=cursor.recorded_at, valid_at=cursor.valid_at)
-    return Point(as_of=as_of, asked_at=cursor.now, position=cursor.position)
-
-
-def _visible(fact: Fact | None) -> Fact | None:
-    """Return what a diff compares: all but where the ledger keeps it and who said it."""
-    if fact is None:
-        return None
-    return replace(
-        fact,
-        version=0,
-        position=0,
-        tx_id=0,
-        recorded_at=_NOWHEN,
-        source=None,
-        source_turns=(),
+def _point_of(cursor: cursors.Cursor, promised: Instant | None) -> Point:
+    """Return where a list was begun: as of a time up to which all is known, or just now."""
+    return Point(
+        as_of=AsOf(recorded_at=cursor.recorded_at, valid_at=cursor.valid_at),
+        asked_at=cursor.now,
+        position=cursor.position,
+        promised=BEGINNING if promised is None else promised,
     )
-
-
-_NOWHEN = moment(Instant(0))
 
 
 def _why_not(fact: FactState, point: Point) -> str:
@@ -373,18 +378,3 @@ def _why_not(fact: FactState, point: Point) -> str:
     if fact.beliefs[0].valid.start > point.as_of.valid_at:
         return "its time has not come"
     return "its time is over"
-
-
-def _last_shown(events: Sequence[RecordedEvent], point: Point) -> RecordedEvent | None:
-    """Return the event that last brought back what is visible at *point*, if one did."""
-    fact = showing.state(events)
-    shown = [
-        next((each.version for each in left if point.as_of.valid_at in each.valid), None)
-        for left in fact.left
-    ]
-    for number in range(fact.head, 0, -1):
-        if shown[number] != shown[number - 1]:
-            event = events[number - 1]
-            is_return = isinstance(event.event, FactRestored | FactRolledBack)
-            return event if is_return else None
-    return None

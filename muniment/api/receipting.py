@@ -17,7 +17,12 @@ from muniment.api import inputs
 from muniment.api.found import SearchHits
 from muniment.domain.receipt import Recall, ReceiptLeft
 from muniment.domain.scope import Scope
-from muniment.errors import LedgerBusyError, SubjectErasedError, Unavailable
+from muniment.errors import (
+    LedgerBusyError,
+    StoreClosedError,
+    SubjectErasedError,
+    Unavailable,
+)
 from muniment.instants import to_instant
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.records import NOBODY, RECEIPTS, Origin
@@ -27,7 +32,7 @@ from muniment.ledger.transaction import Request, Transaction
 
 BATCH_MAX: Final = 256
 SERVED_MAX: Final = 1_000
-RANKER: Final = "fusion-3"
+RANKER: Final = "fusion-4"
 """Changes whenever the same store answers the same question in another order."""
 
 _RETRY_SECONDS: Final = 0.2
@@ -134,6 +139,13 @@ class ReceiptBook:
                 self._thread.join()
             self._thread = None
             self._tally.close()
+
+    def leave_to_parent(self) -> None:
+        """Take no more, in a process forked from the one whose thread records them."""
+        atexit.unregister(self.close)
+        # A thread that is not here may have held the old one.
+        self._moved = threading.Condition()
+        self._failure = StoreClosedError()
 
     def _start(self) -> None:
         if self._thread is None:
@@ -251,6 +263,17 @@ def unaddressed(left: ReceiptLeft) -> ReceiptLeft:
     recall = left.recall
     assert recall is not None, "a receipt is whole when it is left"
     return replace(left, recall=replace(recall, query="", scopes=(), session_id=None))
+
+
+def impersonal(left: ReceiptLeft) -> ReceiptLeft:
+    """
+    Return the receipt of a recall for a person as a team or the organisation may have it.
+
+    It says when which of their facts were given; not for whom, to whom, nor for what.
+    """
+    told = unaddressed(left)
+    assert told.recall is not None, "a receipt is whole when it is left"
+    return replace(told, recall=replace(told.recall, agent=None, turns=(), summaries=()))
 
 
 def _request(subject_ref: str, receipts: Sequence[ReceiptLeft]) -> Request:

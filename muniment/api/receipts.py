@@ -56,9 +56,10 @@ class RecallReceipt:
         template: What the prompt was made with.
         prompt_digest: SHA-256 of the prompt, in hexadecimal.
         token: What stands in the place of the query where that cannot be read any more:
-            ``[redacted]``, since it said again what a redacted turn had said, or
-            ``[expired]``, since it was kept as long as a rule says. How the recall went,
-            whom it served and what went into the prompt is gone with it.
+            ``[redacted]``, since it said again what a redacted turn or fact had said, or
+            was asked because of such a turn; or ``[expired]``, since it was kept as long
+            as a rule says. How the recall went, whom it served and what went into the
+            prompt is gone with it.
     """
 
     scope: Scope | None

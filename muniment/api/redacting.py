@@ -5,21 +5,23 @@ The turns of a session share a key. To make one of them unreadable, that key is 
 and the own keys of all others are kept in its place. So are those of the summaries: one
 that has words of the turn goes, the others stay. What is said or summarised afterwards is
 sealed under another key from the start, since the event that says so comes first. So are
-the receipts of recalls: one whose question says the words again goes with them.
+the receipts of recalls: one whose question says the words again goes with them, and so
+does one that was made because of them, whatever its question made of them.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from muniment.api.parting import KeyParter, in_summaries, withdraw_summaries
-from muniment.api.repeating import receipts_of, repeating, says_again
+from muniment.api.repeating import receipts_of, repeating
 from muniment.api.turns import named_turn
 from muniment.domain import session as sessions
 from muniment.domain.fact import FactState
-from muniment.domain.receipt import ReceiptLeft
+from muniment.domain.receipt import Recall, ReceiptLeft
 from muniment.domain.session import (
     RedactSession,
     RedactTurn,
+    Role,
     SessionRedacted,
     TurnAdded,
     TurnRedacted,
@@ -30,7 +32,6 @@ from muniment.ledger.destruction import Destruction, Step
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.payload import is_of_first_format
 from muniment.ledger.records import (
-    RECEIPTS,
     SESSION,
     SUMMARIES,
     TURNS,
@@ -145,20 +146,25 @@ class WordsRedactor:
         held = {each.fact_id for each in state.holds}
         if not held:
             return False
-        turns = transaction.stream(TURNS + words.session_id)
-        texts = [
-            each.words.text
-            for number, each in enumerate(turns, 1)
-            if isinstance(each, TurnAdded)
-            and each.words is not None
-            and words.number in (None, number)
+        said, subject = self._said(words), transaction.subject
+        turns = [
+            each
+            for each in said
+            if str(each.sealed.originator_id).startswith(TURNS)
+            and words.number in (None, each.sealed.originator_version)
         ]
+        going = repeating(
+            self._ledger,
+            subject,
+            receipts_of(self._ledger, subject),
+            self._texts(subject, turns),
+            because=self._because(words, said),
+        )
+        lefts = (each.event for each in self._ledger.mapper.opened(going, None))
         return any(
-            isinstance(each, ReceiptLeft)
-            and each.recall is not None
-            and not held.isdisjoint(fact_id for fact_id, _ in each.served)
-            and any(says_again(each.recall.query, text) for text in texts)
-            for each in transaction.stream(RECEIPTS + transaction.subject.ref)
+            isinstance(left, ReceiptLeft)
+            and not held.isdisjoint(fact_id for fact_id, _ in left.served)
+            for left in lefts
         )
 
     def redact(self, transaction: Transaction, words: Words) -> None:
@@ -213,11 +219,13 @@ class WordsRedactor:
     def destroy(self, destruction: Destruction, *, also: Collection[int] = ()) -> None:
         """Destroy the keys; of those that open other words, too, keep what is left."""
         subject = self._ledger.vault.subject(destruction.subject_ref)
-        gone, said = [*self._gone(destruction)], [*self._said(_words(destruction))]
+        words = _words(destruction)
+        gone, said = [*self._gone(destruction)], [*self._said(words)]
         if subject is not None:
             receipts = receipts_of(self._ledger, subject)
             # Only here: once the key of the words is gone, nobody can tell any more.
-            gone += repeating(self._ledger, subject, receipts, self._texts(subject, gone))
+            texts, because = self._texts(subject, gone), self._because(words, said)
+            gone += repeating(self._ledger, subject, receipts, texts, because=because)
             said += receipts
         self._parter.destroy(destruction, gone, said, also=also)
 
@@ -238,6 +246,34 @@ class WordsRedactor:
             turn_id = f"{words.session_id}.{words.number}"
             expected = "of a session recorded by a newer version; redact its whole session"
             raise InvalidValueError("turn_id", turn_id, expected)
+
+    def _because(
+        self, words: Words, said: Sequence[StampedEvent]
+    ) -> Callable[[ReceiptLeft, Recall], bool]:
+        """
+        Return what tells whether a recall was made because of *words*.
+
+        One for their session was, from when they were said until the user said something
+        else; so was one for a prompt of which they were the last.
+        """
+        opened = self._ledger.mapper.opened(said, None)
+        turns = [(e, e.event) for e in opened if isinstance(e.event, TurnAdded)]
+        number = words.number or 0
+        since = next((each.position for each, _ in turns if each.version == number), 0)
+        later = (
+            each.position
+            for each, turn in turns
+            if number and each.version > number and turn.role is Role.USER
+        )
+        until = next(later, None)
+
+        def because(left: ReceiptLeft, recall: Recall) -> bool:
+            at = left.at_position
+            in_time = since <= at and (until is None or at < until)
+            for_it = recall.session_id == words.session_id and in_time
+            return for_it or any(map(words.has, recall.turns[-1:]))
+
+        return because
 
     def _texts(self, subject: Subject, gone: Sequence[StampedEvent]) -> list[str]:
         """Return what was said in those of *gone* that are turns."""

@@ -1,9 +1,9 @@
 """Questions that say again what was said, found among the receipts of a memory."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Final
 
-from muniment.domain.receipt import ReceiptLeft
+from muniment.domain.receipt import Recall, ReceiptLeft
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.payload import is_of_first_format
 from muniment.ledger.records import RECEIPTS, StampedEvent
@@ -26,11 +26,20 @@ def repeating(
     subject: Subject,
     receipts: Collection[StampedEvent],
     texts: Collection[str],
+    *,
+    because: Callable[[ReceiptLeft, Recall], bool] = lambda *_: False,
 ) -> list[StampedEvent]:
     """
     Return those of *receipts* whose question is one of *texts*, or has it in it.
 
     Letters and blanks count as in `says_again`.
+
+    Args:
+        ledger: Where they are.
+        subject: Whose they are.
+        receipts: Of which each can be made unreadable alone.
+        texts: What is made unreadable.
+        because: Whether a recall was made because of that, in whatever words.
     """
     opened = ledger.mapper.opened(list(receipts), subject)
     return [
@@ -38,7 +47,10 @@ def repeating(
         for stamped, left in zip(receipts, opened, strict=True)
         if isinstance(left.event, ReceiptLeft)
         and left.event.recall is not None
-        and any(says_again(left.event.recall.query, each) for each in texts)
+        and (
+            any(says_again(left.event.recall.query, each) for each in texts)
+            or because(left.event, left.event.recall)
+        )
     ]
 
 

@@ -118,9 +118,9 @@ STATED: Final[Fields] = {
     "expires_at": Time,
 }
 REVISION: Final[Fields] = {"content": Text, "clear": list[Text], **STATED, **BY}
+SEVERAL: Final[Fields] = {"scope": Whose, "scopes": list[Whose]}
 NARROWING: Final[Fields] = {
-    "scope": Whose,
-    "scopes": list[Whose],
+    **SEVERAL,
     "limit": Count,
     "as_of": Time,
     "valid_at": Time,
@@ -164,12 +164,15 @@ LONG_AGO: Final[Fields] = {
     "until": Time,
     "older_than_us": Annotated[int, Field(ge=0, le=2**62)],
 }
+THEN: Final[Fields] = {"as_of": Time, "valid_at": Time}
+"""What every read takes: what was known then, about this time."""
+
 PAGE: Final[Fields] = {"limit": Count, "cursor": Text}
 CONTEXT: Final[Fields] = {
-    "scope": Whose,
-    "scopes": list[Whose],
+    **SEVERAL,
     "budget_tokens": Annotated[int, Field(ge=1, le=10_000_000)],
     "as_of": Time,
+    "valid_at": Time,
     "session_id": Text,
     "agent": Text,
     "limit": Count,

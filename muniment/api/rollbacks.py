@@ -145,6 +145,8 @@ class Planner:
             NothingToUndoError: If it changed no fact.
         """
         row = self._ledger.recorder.transaction(tx_id)
+        if row is not None and not row.subject_ref:
+            raise NothingToUndoError(tx_id, row.action)
         subject = self._ledger.vault.subject(row.subject_ref) if row else None
         if row is None or subject is None:
             raise UnknownTransactionError(tx_id)
@@ -173,6 +175,7 @@ class Planner:
 
         Raises:
             RollbackConflictError: If there are conflicts, and none is decided.
+            FactRedactedError: If all that an undo could bring back is unreadable.
             PlanOutdatedError: If the subject changed after the plan was made.
         """
         self._refuse_foreign(plan)
@@ -187,6 +190,8 @@ class Planner:
             # Here, since a repeat of what was done is in no conflict with what came after.
             if plan.conflicts and on_conflict == "abort":
                 raise RollbackConflictError([each.fact_id for each in plan.conflicts])
+            if plan.action == "undo":
+                plan.moves.refuse_if_redacted()
             for move in moves:
                 transaction.add(move.fact_id, move.events)
 

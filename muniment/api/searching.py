@@ -12,6 +12,7 @@ from muniment.api.recalling import Recall
 from muniment.api.receipting import (
     Handed,
     ReceiptBook,
+    impersonal,
     search_receipt,
     unaddressed,
 )
@@ -19,8 +20,8 @@ from muniment.api.usable import Usable
 from muniment.api.verbs import verb
 from muniment.domain.events import Status
 from muniment.domain.receipt import ReceiptLeft
-from muniment.domain.scope import Scope
-from muniment.errors import InvalidScopeError, InvalidValueError
+from muniment.domain.scope import Scope, ScopeKind
+from muniment.errors import InvalidValueError
 from muniment.instants import Time, moment, to_instant
 from muniment.recall import standing
 from muniment.recall.questions import Filters, Question, Ranked
@@ -30,7 +31,6 @@ from muniment.settings import Settings
 
 LIMIT_MAX = 1_000
 RECENT_MAX = 20
-SCOPES_MAX = 100
 
 Names = str | Sequence[str]
 """One name, or several of which one is enough."""
@@ -102,9 +102,14 @@ class SearchingStore(ReadingStore):
     Safe to use from many threads.
     """
 
-    _recall: Recall
+    _open_recall: Recall
     _receipts: ReceiptBook
     _settings: Settings
+
+    @property
+    def _recall(self) -> Recall:
+        _ = self._lookup  # Which refuses once the store is closed.
+        return self._open_recall
 
     @verb
     def search(
@@ -147,7 +152,7 @@ class SearchingStore(ReadingStore):
         longest = self._settings.content_limit
         asked = Asked(
             text=_text(query, limit=longest),
-            scopes=scopes_of(user_id, scope, scopes),
+            scopes=inputs.scopes_of(user_id, scope, scopes),
             filters=_filters(narrow, min_confidence),
             recent=_turns(narrow.get("recent_turns", ()), limit=longest),
             is_current=as_of is None,
@@ -167,15 +172,21 @@ class SearchingStore(ReadingStore):
         return hits
 
     def _leave_receipt(self, scopes: Sequence[Scope], left: ReceiptLeft) -> None:
-        """Leave a receipt with the first of the subjects that there is, or with nobody."""
+        """
+        Leave a receipt with the first of the subjects that there is, or with nobody.
+
+        What was asked for a person of whom nothing is known lies with no team.
+        """
         if not self._settings.receipts:
             return
         found = (self._ledger.vault.find(each) for each in scopes)
         subject = next((each for each in found if each is not None), None)
         if subject is None:
-            self._receipts.leave(Handed(subject_ref="", left=unaddressed(left)))
-        else:
-            self._receipts.leave(Handed(subject_ref=subject.ref, left=left))
+            left = unaddressed(left)
+        elif scopes[0].kind is ScopeKind.USER and subject.scope.kind is not ScopeKind.USER:
+            left = impersonal(left)
+        ref = subject.ref if subject else ""
+        self._receipts.leave(Handed(subject_ref=ref, left=left))
 
     def _whose(self, asked: Asked) -> Usable:
         """Return the subjects that are asked: of the present, those that may be used."""
@@ -268,35 +279,6 @@ def _share(field: str, value: float | None) -> float | None:
     return None if value is None else inputs.share(field, value)
 
 
-def scopes_of(
-    user_id: str | None, scope: Scope | None, scopes: Iterable[Scope | str] | None
-) -> tuple[Scope, ...]:
-    """Return whose memory is searched, each once, the one named alone first."""
-    named = [] if scopes is None else [_scope(each) for each in _listed("scopes", scopes)]
-    if user_id is not None or scope is not None or not named:
-        named.insert(0, inputs.scope_of(user_id, scope))
-    found = tuple(dict.fromkeys(named))
-    if len(found) > SCOPES_MAX:
-        raise InvalidValueError("scopes", f"{len(found)}", f"at most {SCOPES_MAX}")
-    return found
-
-
-def _scope(value: object) -> Scope:
-    match value:
-        case Scope():
-            return value
-        case str():
-            return Scope.parse(value)
-        case _:
-            raise InvalidScopeError(value, "is not a scope")
-
-
-def _listed(field: str, values: object) -> list[object]:
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        raise InvalidValueError(field, values, "a sequence")
-    return list(values)
-
-
 def _names(field: str, value: Names | None) -> tuple[str, ...] | None:
     match value:
         case None:
@@ -322,7 +304,7 @@ def _statuses(value: Names) -> tuple[str, ...]:
 def _turns(turns: object, *, limit: int) -> tuple[str, ...]:
     found = tuple(
         inputs.text("recent_turns", each, limit=limit)
-        for each in _listed("recent_turns", turns)
+        for each in inputs.listed("recent_turns", turns)
     )
     if len(found) > RECENT_MAX:
         expected = f"at most {RECENT_MAX} turns"

@@ -1,11 +1,13 @@
 """What of an answer is kept from those who read a memory, but not all of it."""
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import TypeVar
 
 from muniment.api.answers import Fact, FactHistory, FactVersion
 from muniment.domain.access import Right, may_read
+from muniment.domain.events import Evidence
 from muniment.domain.scope import Scope
 from muniment.errors import UnknownFactError
 
@@ -16,25 +18,36 @@ ACCESS_LEVEL = "access_level"
 T = TypeVar("T")
 
 
+def careful(rights: Sequence[tuple[Scope | None, Right]]) -> frozenset[Scope | None]:
+    """Return whose memory is read without what is marked as restricted."""
+    return frozenset(
+        scope for scope, right in rights if not may_read(right.standing, "restricted")
+    )
+
+
 def is_careful(rights: Sequence[tuple[Scope | None, Right]]) -> bool:
     """Whether one of *rights* stops at what is marked as restricted."""
-    return any(not may_read(right.standing, "restricted") for _, right in rights)
+    return bool(careful(rights))
 
 
-def is_restricted(part: Fact | FactVersion) -> bool:
+def is_restricted(part: Fact | FactVersion | Evidence) -> bool:
     """Whether a fact says of itself that not everybody reads it who reads the memory."""
     return not may_read(_CAREFUL, part.metadata.get(ACCESS_LEVEL))
 
 
-def unrestricted(answer: T) -> T:
+def unrestricted(answer: T, *, of: AbstractSet[Scope | None] | None = None) -> T:
     """
     Return *answer* without what is restricted in it.
+
+    Args:
+        answer: Of a reading verb.
+        of: Of these memories, where it has facts of others, too; all of it if left out.
 
     Raises:
         UnknownFactError: If it is about one fact, and that is: as if there were none.
     """
     try:
-        return _pruned(answer)
+        return _pruned(answer, of)
     except _RestrictedError as error:
         raise UnknownFactError(error.fact_id) from None
 
@@ -60,8 +73,10 @@ class _RestrictedError(Exception):
         self.fact_id = fact_id
 
 
-def _pruned(part: T) -> T:
+def _pruned(part: T, of: AbstractSet[Scope | None] | None) -> T:
     match part:
+        case Fact() if of is not None and part.scope not in of:
+            return part
         case Fact() | FactVersion():
             if is_restricted(part):
                 raise _RestrictedError(part.fact_id)
@@ -69,30 +84,30 @@ def _pruned(part: T) -> T:
         case FactHistory():
             # Whole or not at all: a history with gaps would tell what was hidden when.
             for version in part.versions:
-                _pruned(version)
+                _pruned(version, of)
             return part
         case tuple():
-            kept = tuple(_kept(part))
+            kept = tuple(_kept(part, of))
             return part if len(kept) == len(part) and kept == part else kept  # type: ignore[return-value]
         case _ if hasattr(part, "__dataclass_fields__"):
-            return _without(part)
+            return _without(part, of)
         case _:
             return part
 
 
-def _kept(parts: Sequence[object]) -> list[object]:
+def _kept(parts: Sequence[object], of: AbstractSet[Scope | None] | None) -> list[object]:
     kept = []
     for each in parts:
         try:
-            kept.append(_pruned(each))
+            kept.append(_pruned(each, of))
         except _RestrictedError:
             continue
     return kept
 
 
-def _without(part: T) -> T:
+def _without(part: T, of: AbstractSet[Scope | None] | None) -> T:
     named = {name: getattr(part, name) for name in part.__dataclass_fields__}  # type: ignore[attr-defined]
-    pruned = {name: _pruned(value) for name, value in named.items()}
+    pruned = {name: _pruned(value, of) for name, value in named.items()}
     changed = {name: value for name, value in pruned.items() if value is not named[name]}
     return replace(part, **changed) if changed else part  # type: ignore[type-var]
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import replace
 from datetime import datetime
 
 from muniment.api.answers import DiffEntry, Fact, FactVersion, MemoryDiff
@@ -211,3 +212,36 @@ def turning(
 
 def _held(beliefs: Beliefs, valid_at: Instant) -> Belief | None:
     return next((each for each in beliefs if valid_at in each.valid), None)
+
+
+def visible(fact: Fact | None) -> Fact | None:
+    """Return what a diff compares: all but where the ledger keeps it and who said it."""
+    if fact is None:
+        return None
+    return replace(
+        fact,
+        version=0,
+        position=0,
+        tx_id=0,
+        recorded_at=_NOWHEN,
+        source=None,
+        source_turns=(),
+    )
+
+
+_NOWHEN = moment(Instant(0))
+
+
+def last_shown(events: Sequence[RecordedEvent], about: Instant) -> RecordedEvent | None:
+    """Return the event that last brought back what is visible at *about*, if one did."""
+    known = state(events)
+    shown = [
+        next((each.version for each in left if about in each.valid), None)
+        for left in known.left
+    ]
+    for number in range(known.head, 0, -1):
+        if shown[number] != shown[number - 1]:
+            event = events[number - 1]
+            is_return = isinstance(event.event, FactRestored | FactRolledBack)
+            return event if is_return else None
+    return None

@@ -120,6 +120,7 @@ class Verbs:
         scopes: Iterable[Scope | str] | None = ...,
         budget_tokens: int = ...,
         as_of: Time | None = ...,
+        valid_at: Time | None = ...,
         receipt: bool = ...,
         reason: str | None = ...,
         matter: str | None = ...,
@@ -243,7 +244,10 @@ class Verbs:
         *,
         user_id: str | None = ...,
         scope: Scope | None = ...,
+        scopes: Iterable[Scope | str] | None = ...,
         category: str | None = ...,
+        as_of: Time | None = ...,
+        valid_at: Time | None = ...,
         limit: int = ...,
         cursor: str | None = ...,
         reason: str | None = ...,
@@ -262,6 +266,8 @@ class Verbs:
         self,
         fact_id: str,
         *,
+        as_of: Time | None = ...,
+        valid_at: Time | None = ...,
         reason: str | None = ...,
         matter: str | None = ...,
         break_glass: bool = ...,
@@ -270,6 +276,8 @@ class Verbs:
         self,
         turn_id: str,
         *,
+        as_of: Time | None = ...,
+        valid_at: Time | None = ...,
         reason: str | None = ...,
         matter: str | None = ...,
         break_glass: bool = ...,
@@ -301,6 +309,8 @@ class Verbs:
         self,
         session_id: str,
         *,
+        as_of: Time | None = ...,
+        valid_at: Time | None = ...,
         reason: str | None = ...,
         matter: str | None = ...,
         break_glass: bool = ...,
@@ -309,6 +319,8 @@ class Verbs:
         self,
         fact_id: str,
         *,
+        as_of: Time | None = ...,
+        valid_at: Time | None = ...,
         reason: str | None = ...,
         matter: str | None = ...,
         break_glass: bool = ...,
@@ -328,6 +340,7 @@ class Verbs:
         session_id: str,
         *,
         as_of: Time | None = ...,
+        valid_at: Time | None = ...,
         reason: str | None = ...,
         matter: str | None = ...,
         break_glass: bool = ...,
@@ -336,6 +349,8 @@ class Verbs:
         self,
         turn_id: str,
         *,
+        as_of: Time | None = ...,
+        valid_at: Time | None = ...,
         reason: str | None = ...,
         matter: str | None = ...,
         break_glass: bool = ...,
@@ -347,6 +362,7 @@ class Verbs:
         limit: int | None = ...,
         before: str | None = ...,
         as_of: Time | None = ...,
+        valid_at: Time | None = ...,
         reason: str | None = ...,
         matter: str | None = ...,
         break_glass: bool = ...,
@@ -368,6 +384,7 @@ class Verbs:
         fact_id: str,
         *,
         as_of: Time | None = ...,
+        valid_at: Time | None = ...,
         reason: str | None = ...,
         matter: str | None = ...,
         break_glass: bool = ...,
@@ -450,6 +467,8 @@ class Verbs:
         *,
         user_id: str | None = ...,
         scope: Scope | None = ...,
+        as_of: Time | None = ...,
+        valid_at: Time | None = ...,
         reason: str | None = ...,
         matter: str | None = ...,
         break_glass: bool = ...,
@@ -461,6 +480,8 @@ class Verbs:
         scope: Scope | None = ...,
         owner: str | None = ...,
         overdue: bool = ...,
+        as_of: Time | None = ...,
+        valid_at: Time | None = ...,
         reason: str | None = ...,
         matter: str | None = ...,
         break_glass: bool = ...,
@@ -568,7 +589,7 @@ class Verbs:
         matter: str | None = ...,
         break_glass: bool = ...,
     ) -> tuple[Difference, ...]: ...
-    def record_config(self, name: str, value: Json, **by: Unpack[Deed]) -> Receipt: ...
+    def record_config(self, name: str, value: Json, **by: Unpack[KeyedDeed]) -> Receipt: ...
     def redact_session(
         self, session_id: str, *, facts: DrawnFacts = ..., **by: Unpack[KeyedDeed]
     ) -> Receipt: ...
@@ -762,6 +783,7 @@ class Verbs:
         *,
         user_id: str | None = ...,
         scope: Scope | None = ...,
+        scopes: Iterable[Scope | str] | None = ...,
         query: str | None = ...,
         at: Time | None = ...,
         reason: str | None = ...,
@@ -769,5 +791,5 @@ class Verbs:
         break_glass: bool = ...,
     ) -> Diagnosis: ...
     def withdraw_summary(
-        self, session_id: str, *, version: int, **by: Unpack[Deed]
+        self, session_id: str, *, version: int, **by: Unpack[KeyedDeed]
     ) -> None: ...

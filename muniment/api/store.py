@@ -1,5 +1,7 @@
 """The memory store: opened, read, written, rolled back. The one composition root."""
 
+import atexit
+import weakref
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -9,13 +11,9 @@ from muniment.api import inputs
 from muniment.api.answers import Receipt, RollbackPlan
 from muniment.api.fields import By
 from muniment.api.forgetting import Forgetter
+from muniment.api.forked import told_when_forked
 from muniment.api.key_files import rotate_key
-from muniment.api.opening import (
-    ClockSource,
-    OpenLedger,
-    open_ledger,
-    settings_for,
-)
+from muniment.api.opening import ClockSource, OpenLedger, open_ledger, settings_for
 from muniment.api.recalling import RecallStores
 from muniment.api.receipting import ReceiptBook
 from muniment.api.restoring import RestorableStore
@@ -48,13 +46,12 @@ class MemoryStore(RestorableStore):
         self._archive_place = opened.archive
         self._content_limit = settings.content_limit
         self._timestamp_url = settings.timestamp_url
-        self._recall = opened.recall
+        self._open_recall = opened.recall
         lookup = self._lookup
         self._conversation = opened.conversation
         recall = RecallStores(opened.recall, opened.ledger, keeps_up=settings.upkeep)
         lookup.derived = (*lookup.derived, opened.conversation, recall)
-        lookup.gone = recall.gone
-        lookup.vectors = (opened.recall.vectors,)
+        lookup.vectors, lookup.gone = (opened.recall.vectors,), recall.gone
         lookup.generation = opened.recall.generations.active
         lookup.last_use = (opened.conversation,)
         self._receipts = ReceiptBook(
@@ -101,6 +98,7 @@ class MemoryStore(RestorableStore):
         except BaseException:
             store.close()
             raise
+        told_when_forked(store)
         return store
 
     @property
@@ -125,11 +123,19 @@ class MemoryStore(RestorableStore):
             try:
                 self._receipts.close()
             finally:
-                self._recall.close()
+                self._open_recall.close()
                 self._ledger.close()
                 if self._leave is not None:
                     self._leave()
                 self._open_lookup = None
+
+    def leave_to_parent(self) -> None:
+        """Be closed, in a process forked from the one that opened it; see `forked`."""
+        self._receipts.leave_to_parent()
+        atexit.unregister(self._open_recall.upkeep.close)
+        if isinstance(self._leave, weakref.finalize):
+            self._leave.detach()
+        self._open_lookup = None
 
     def __enter__(self) -> Self:
         return self
@@ -338,6 +344,7 @@ class MemoryStore(RestorableStore):
         Raises:
             UnknownTransactionError: If there is none.
             NothingToUndoError: If it changed no fact, and made no summary.
+            FactRedactedError: If all it is about was made unreadable since, or by it.
             RollbackConflictError: If others wrote on top and *on_conflict* is ``abort``.
         """
         inputs.count("tx_id", tx_id, least=1, most=2**62)

@@ -1,12 +1,12 @@
 """Working memory: what was said, in fewer words, with where each word is from."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Unpack
 
 from muniment.api import inputs, showing
 from muniment.api.answers import Receipt
-from muniment.api.fields import Deed
+from muniment.api.fields import Deed, KeyedDeed
 from muniment.api.lookup import Point
 from muniment.api.replaying import ReplayingStore
 from muniment.api.summaries import (
@@ -19,7 +19,7 @@ from muniment.api.summaries import (
     summary_of,
 )
 from muniment.api.talking import session_state
-from muniment.api.transacting import receipt
+from muniment.api.transacting import receipt, request_body
 from muniment.api.turns import REDACTED, Turn
 from muniment.api.usable import Usable
 from muniment.api.verbs import verb, write_verb
@@ -37,7 +37,7 @@ from muniment.errors import (
     UnknownSessionError,
     WordsRedactedError,
 )
-from muniment.instants import Time, to_instant
+from muniment.instants import Time
 from muniment.ledger.records import SUMMARIES, Origin, RecordedEvent
 from muniment.ledger.transaction import Request, Transaction
 from muniment.ledger.vault import Subject
@@ -94,7 +94,7 @@ class SummarizingStore(ReplayingStore):
 
         It is due when *every* turns were not summarised yet, when those take half of
         *budget_tokens*, or when the conversation turned to something else. Words of a
-        model that drop over a fifth of the names and numbers, or add a number, are not
+        model that drop over a fifth of the names and numbers, or add one, are not
         taken: then the plain extraction is, and says so in `Summary.refused`.
 
         Args:
@@ -130,7 +130,7 @@ class SummarizingStore(ReplayingStore):
 
     @write_verb
     def withdraw_summary(
-        self, session_id: str, *, version: int, **by: Unpack[Deed]
+        self, session_id: str, *, version: int, **by: Unpack[KeyedDeed]
     ) -> None:
         """
         Use a summary no longer, nor what was made of it; its turns can be done anew.
@@ -138,17 +138,32 @@ class SummarizingStore(ReplayingStore):
         Args:
             session_id: The session.
             version: Of the summary.
-            by: See `Deed`.
+            by: See `KeyedDeed`.
 
         Raises:
             UnknownSessionError: If there is no such session.
             InvalidValueError: If that version is no summary in use.
         """
         inputs.count("version", version, least=1, most=2**31)
-        if version not in self._used(session_id):
-            raise InvalidValueError("version", version, "a summary that is in use")
-        event = SummaryWithdrawn(summary_version=version)
-        self._append_summary(session_id, event, by, action="withdraw_summary")
+        origin = inputs.origin({**by, "session_id": inputs.name("session_id", session_id)})
+
+        def work(transaction: Transaction) -> None:
+            if version not in self._used(session_id):
+                raise InvalidValueError("version", version, "a summary that is in use")
+            event = SummaryWithdrawn(summary_version=version)
+            transaction.add_at_end(SUMMARIES + session_id, [event])
+
+        self._ledger.transact(
+            Request(
+                action="withdraw_summary",
+                origin=origin,
+                scope=None,
+                fact_id=None,
+                body=request_body(origin, session_id=session_id, version=version),
+                work=work,
+                session_id=session_id,
+            )
+        )
 
     def _summary_undone(self, tx_id: int, origin: Origin) -> Receipt | None:
         """Withdraw the summary that a transaction made; ``None`` where it made none."""
@@ -184,7 +199,7 @@ class SummarizingStore(ReplayingStore):
 
     @verb
     def get_summaries(
-        self, session_id: str, *, as_of: Time | None = None
+        self, session_id: str, *, as_of: Time | None = None, valid_at: Time | None = None
     ) -> tuple[Summary, ...]:
         """
         Return the summaries of a session in use, by level, then by turn.
@@ -192,17 +207,18 @@ class SummarizingStore(ReplayingStore):
         Args:
             session_id: The session.
             as_of: As of this recorded time; now if left out.
+            valid_at: Of what had been said by then alone; by *as_of* if left out.
 
         Raises:
             UnknownSessionError: If there is none, or its subject was erased.
+            FutureAsOfError: If *as_of* has not come.
         """
-        if as_of is None:
-            point = self._lookup.now()
-        else:
-            point = self._lookup.at(to_instant(as_of), None)
+        point = self._lookup.point(as_of, valid_at)
         used = self._used(
             session_id, None if as_of is None else point.position, for_use=as_of is None
         )
+        later = self._talker.said_later(session_id, point) if used else ()
+        used = {name: each for name, each in used.items() if not _covers(each, later)}
         ordered = sorted(used.values(), key=lambda each: (each.level, each.first_turn))
         return tuple(ordered)
 
@@ -247,10 +263,12 @@ class SummarizingStore(ReplayingStore):
         used = self._used_by(subject, session_id, point.position, state)
         inner = {source for each in used.values() for source in each.sources}
         shown = [each.number for each in turns if each.session_id == session_id]
+        later = self._talker.said_later(session_id, point) if used else ()
         told = [
             each
             for version, each in used.items()
             if version not in inner and each.first_turn < min(shown, default=2**62)
+            if not _covers(each, later)
         ]
         told.sort(key=lambda each: each.first_turn)
         return [
@@ -316,31 +334,24 @@ class SummarizingStore(ReplayingStore):
             trigger=how.trigger,
             summary=text,
         )
-        added = self._append_summary(
-            session_id, event, how.by, action="summarize", known=how.known
-        )
-        return summary_of(added, refused)
+        return summary_of(self._append_summary(session_id, event, how), refused)
 
     def _append_summary(
         self,
         session_id: str,
-        event: SummaryMade | SummaryWithdrawn,
-        by: Deed,
-        *,
-        action: str,
-        known: SessionState | None = None,
+        event: SummaryMade,
+        how: _How,
     ) -> RecordedEvent:
         def work(transaction: Transaction) -> None:
-            state = transaction.session(session_id)
-            if isinstance(event, SummaryMade) and _has_lost(state, known or SessionState()):
+            if _has_lost(transaction.session(session_id), how.known):
                 # It may have the words in it.
                 raise WordsRedactedError(session_id)
             transaction.add_at_end(SUMMARIES + session_id, [event])
 
         committed = self._ledger.transact(
             Request(
-                action=action,
-                origin=inputs.origin({**by, "session_id": session_id}),
+                action="summarize",
+                origin=inputs.origin({**how.by, "session_id": session_id}),
                 scope=None,
                 fact_id=None,
                 body={},
@@ -349,6 +360,11 @@ class SummarizingStore(ReplayingStore):
             )
         )
         return committed.events[0]
+
+
+def _covers(summary: Summary, turns: Collection[int]) -> bool:
+    """Whether one of *turns* is among those that are in *summary*."""
+    return any(summary.first_turn <= each <= summary.last_turn for each in turns)
 
 
 def _has_lost(session: SessionState, known: SessionState) -> bool:

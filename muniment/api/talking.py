@@ -1,10 +1,11 @@
 """Keeping and finding what was said: turns checked, appended under the lock, opened."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from muniment.api import inputs
+from muniment.api.lookup import Point
 from muniment.api.transacting import request_body
 from muniment.api.turns import Session, Turn, named_turn, session_of, turn_of
 from muniment.domain import session as sessions
@@ -23,14 +24,20 @@ from muniment.domain.session import (
     Words,
 )
 from muniment.domain.subject import SubjectState
-from muniment.domain.time import Instant
+from muniment.domain.time import FOREVER, Instant, Period
 from muniment.errors import InvalidInput, InvalidValueError, UnknownTurnError
 from muniment.instants import offset_of, to_instant
 from muniment.ledger.ids import new_fact_ids
 from muniment.ledger.ledger import Committed, Ledger
 from muniment.ledger.records import SESSION, TURNS, Origin, RecordedEvent
 from muniment.ledger.transaction import Request, Transaction
-from muniment.projections.conversation import Conversation, SessionRow, TurnQuery
+from muniment.projections.conversation import (
+    NO_END,
+    Conversation,
+    SessionRow,
+    TurnQuery,
+    TurnRow,
+)
 
 
 _ROLES = tuple(each.value for each in Role)
@@ -108,9 +115,15 @@ class Talker:
 
         return self._of_session(session_id, origin, work, "end_session", {})
 
-    def session(self, session_id: str) -> Session | None:
-        """Return a session for use, if it is there; what is withheld or redacted marked."""
-        row = self.conversation.session(session_id)
+    def session(
+        self, session_id: str, *, until: Instant = FOREVER, for_use: bool = True
+    ) -> Session | None:
+        """
+        Return a session as it was by *until*, if it had begun.
+
+        What was redacted is marked; so is, *for_use* now, what is withheld.
+        """
+        row = as_by(self.conversation.session(session_id), until)
         subject = self.ledger.vault.subject(row.subject_ref) if row else None
         if row is None or subject is None:
             return None
@@ -121,7 +134,7 @@ class Talker:
         if started.opening is None and self.ledger.was_erased(subject):
             return None
         state = self.ledger.subject_state(subject)
-        withheld = state.withholds(session_id, None)
+        withheld = for_use and state.withholds(session_id, None)
         return session_of(
             subject,
             row,
@@ -130,16 +143,24 @@ class Talker:
             expired=_state(events).opening_expired,
         )
 
-    def turn(self, turn_id: str) -> Turn | None:
-        """Return a turn for use, if it is there; what is withheld or redacted marked."""
+    def turn(
+        self, turn_id: str, point: Point | None = None, *, for_use: bool = True
+    ) -> Turn | None:
+        """
+        Return a turn, if it had been said, and was known, at *point*.
+
+        What was redacted is marked; so is, *for_use* now, what is withheld.
+        """
         named = named_turn(turn_id)
         found = self.conversation.turn(*named) if named else None
+        if found is not None and point is not None and not _was_said(found.row, point):
+            return None
         subject = self.ledger.vault.subject(found.row.subject_ref) if found else None
         if found is None or subject is None:
             return None
         (said,) = self.ledger.mapper.opened([found.event], subject)
         state = self.ledger.subject_state(subject)
-        withheld = state.withholds(said.session_id, said.version)
+        withheld = for_use and state.withholds(said.session_id, said.version)
         session = self._states([said])[said.session_id]
         turn = turn_of(subject, said, session, withheld=withheld)
         is_gone = turn.content is None and self.ledger.was_erased(subject)
@@ -181,6 +202,23 @@ class Talker:
             return None
         return self.turns(query, binds=self.ledger.subject_state(subject))
 
+    def said_later(self, session_id: str, point: Point) -> frozenset[int]:
+        """Return the numbers of the turns that had not been said at *point*."""
+        if point.as_of.valid_at >= point.asked_at:
+            # Nothing is said later than it is recorded.
+            return frozenset()
+        row = self.conversation.session(session_id)
+        if row is None:
+            # Erased since whoever asks found it.
+            return frozenset()
+        query = TurnQuery(
+            subject_ref=row.subject_ref,
+            session_id=session_id,
+            known_at=FOREVER,
+            said=Period(said_by(point).end),
+        )
+        return frozenset(each.row.number for each in self.conversation.turns(query))
+
     def place(self, session_id: str, turn_id: str) -> tuple[Instant, int]:
         """Return where a turn of a session stands among the others."""
         named = named_turn(inputs.name("before", turn_id))
@@ -218,6 +256,23 @@ class Talker:
                 session_id=session_id,
             )
         )
+
+
+def as_by(row: SessionRow | None, until: Instant) -> SessionRow | None:
+    """Return a session as it was by *until*; ``None`` where it had not begun."""
+    if row is None or row.started_at > until:
+        return None
+    went_on = row.ended_at is not None and row.ended_at > until
+    return replace(row, ended_at=None) if went_on else row
+
+
+def said_by(point: Point) -> Period:
+    """Return when what was said by the valid time of *point* was said."""
+    return Period(NO_END.start, Instant(point.as_of.valid_at + 1))
+
+
+def _was_said(row: TurnRow, point: Point) -> bool:
+    return row.recorded_at <= point.asked_at and row.said_at in said_by(point)
 
 
 def session_state(ledger: Ledger, session_id: str) -> SessionState:

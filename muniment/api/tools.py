@@ -153,26 +153,26 @@ class MemoryTools:
             answer = {"error": type(error).__name__, "message": str(error)}
         return json.dumps(answer, ensure_ascii=False, sort_keys=True)
 
-    def _called(self, name: str, arguments: str | Mapping[str, Any]) -> Json:
+    def _called(self, name: object, arguments: str | Mapping[str, Any]) -> Json:
         handlers: dict[str, Callable[[Mapping[str, Any]], Json]] = {
             "memory_search": self._search,
             "memory_remember": self._remember,
             "memory_update": self._update,
             "memory_forget": self._forget,
         }
-        handler = handlers.get(name)
-        if handler is None:
+        if not isinstance(name, str) or name not in handlers:
             raise InvalidValueError("the tool", name, f"one of {', '.join(handlers)}")
         tool = next(each for each in _TOOLS if each.name == name)
-        return handler(tool.checked(_parsed(arguments)))
+        return handlers[name](tool.checked(_parsed(arguments)))
 
     def _search(self, given: Mapping[str, Any]) -> Json:
         limit = inputs.count("limit", given.get("limit", 5), least=1, most=SEARCH_MAX)
+        category = inputs.name_or_none("category", given.get("category"))
         hits = self.store.search(
             given["query"],
             scope=self.scope,
             limit=limit,
-            category=given.get("category"),
+            category=category,
             session_id=self.session_id,
             agent=self.agent,
         )

@@ -27,6 +27,7 @@ from muniment.domain.events import (
     FactRevised,
     RetireCause,
     Status,
+    Traits,
 )
 from muniment.domain.fact import FactState
 from muniment.domain.scope import Scope, ScopeKind
@@ -82,6 +83,7 @@ class Transactor:
                 fact_id=None,
                 body=request_body(origin, items=commands),
                 work=work,
+                says=_said(commands[0]) if len(commands) == 1 else None,
             )
         )
         facts = zip(committed.events, commands, strict=True)
@@ -237,8 +239,15 @@ class Transactor:
         self, transaction: Transaction, tags: Sequence[bytes]
     ) -> dict[bytes, list[str]]:
         """Return by tag the facts of the subject that may say the same."""
-        found = self.timeline.repeats(transaction.connection, transaction.subject.ref, tags)
+        found = transaction.repeats
+        if not found.keys() >= set(tags):
+            subject_ref = transaction.subject.ref
+            found = self.timeline.repeats(transaction.connection, subject_ref, tags)
         return {tag: list(fact_ids) for tag, fact_ids in found.items()}
+
+
+def _said(command: RememberFact) -> tuple[str, Traits]:
+    return command.content.text, command.traits
 
 
 def receipt(committed: Committed, facts: tuple[Fact, ...] = ()) -> Receipt:

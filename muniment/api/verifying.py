@@ -29,7 +29,15 @@ def projections_astray(
         # Ledger and projection were read one after the other, and written meanwhile.
         with ledger.recorder.appending():
             found = _compared(ledger, timeline, talk)
-    return found
+    return found or _damaged(ledger)
+
+
+def _damaged(ledger: Ledger) -> list[Finding]:
+    """Return what an answer may go by that all rows taken together do not show: indexes."""
+    return [
+        Finding(position=None, kind="database", problem=f"{each}; restore a backup of it")
+        for each in ledger.recorder.damages()
+    ]
 
 
 def _compared(ledger: Ledger, timeline: Timeline, talk: Conversation) -> list[Finding]:

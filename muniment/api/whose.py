@@ -7,7 +7,7 @@ from muniment.api import inputs
 from muniment.api.answers import RollbackPlan
 from muniment.api.importing import read_document
 from muniment.api.proposals import Proposals
-from muniment.api.searching import scopes_of
+from muniment.api.turns import named_turn
 from muniment.domain.acts import Named, Verb
 from muniment.domain.scope import Scope
 from muniment.errors import (
@@ -48,7 +48,7 @@ def whose(store: Store, verb: Verb, arguments: Arguments) -> Sequence[Scope | No
             found = _of_fact(store, arguments)
             return [found, inputs.scope_of(user_id, scope)] if is_named else [found]
         case Named.SCOPES:
-            return scopes_of(user_id, scope, arguments.get("scopes"))
+            return inputs.scopes_of(user_id, scope, arguments.get("scopes"))
         case _:
             return [inputs.scope_of(user_id, scope)]
 
@@ -73,10 +73,9 @@ def _of_fact(store: Store, arguments: Arguments) -> Scope:
     fact_id = inputs.name("fact_id", arguments.get("fact_id"))
     ledger = store._ledger  # noqa: SLF001 - one facade
     stamped = ledger.recorder.read_stream(FACT + fact_id)
-    subject = ledger.vault.subject(stamped[0].sealed.subject_ref) if stamped else None
-    if subject is None:
+    scope = _owner(store, stamped[0].sealed.subject_ref if stamped else None)
+    if scope is None:
         raise UnknownFactError(fact_id)
-    scope: Scope = subject.scope
     return scope
 
 
@@ -84,10 +83,9 @@ def _of_transaction(store: Store, arguments: Arguments) -> Scope:
     number = inputs.count("tx_id", arguments.get("tx_id"), least=1, most=2**62)
     ledger = store._ledger  # noqa: SLF001 - as above
     row = ledger.recorder.transaction(number)
-    subject = ledger.vault.subject(row.subject_ref) if row else None
-    if subject is None:
+    scope = _owner(store, row.subject_ref if row else None)
+    if scope is None:
         raise UnknownTransactionError(number)
-    scope: Scope = subject.scope
     return scope
 
 
@@ -111,13 +109,32 @@ def _of_proposal(store: Store, arguments: Arguments) -> Scope:
 
 def _of_session(store: Store, arguments: Arguments) -> Scope:
     session_id = inputs.name("session_id", arguments.get("session_id"))
-    scope: Scope = store.get_session(session_id).scope
+    row = store._conversation.session(session_id)  # noqa: SLF001 - as above
+    scope = _owner(store, row.subject_ref if row else None)
+    if scope is None:
+        raise UnknownSessionError(session_id)
     return scope
 
 
 def _of_turn(store: Store, arguments: Arguments) -> Scope:
-    scope: Scope = store.get_turn(inputs.name("turn_id", arguments.get("turn_id"))).scope
+    turn_id = inputs.name("turn_id", arguments.get("turn_id"))
+    named = named_turn(turn_id)
+    found = store._conversation.turn(*named) if named else None  # noqa: SLF001 - as above
+    scope = _owner(store, found.row.subject_ref if found else None)
+    if scope is None:
+        raise UnknownTurnError(turn_id)
     return scope
+
+
+def _owner(store: Store, subject_ref: str | None) -> Scope | None:
+    """
+    Return whose something is; ``None`` where nobody is named, or they were erased.
+
+    The vault is asked in either case: whether something is there that is out of reach is
+    not to be seen from how long it takes.
+    """
+    subject = store._ledger.vault.owner(subject_ref or "")  # noqa: SLF001 - as above
+    return None if subject is None else subject.scope
 
 
 _BY_ID: Final[Mapping[Named, Callable[[Store, Arguments], Scope]]] = {

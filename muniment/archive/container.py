@@ -10,7 +10,7 @@ Source:
 
 import struct
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 
 class AlteredError(ValueError):
@@ -48,14 +48,12 @@ def contained(files: Mapping[str, bytes]) -> bytes:
     """
     body, index = bytearray(), bytearray()
     for name, content in files.items():
-        title, size = name.encode("ascii"), len(content)
-        fields = 0, 0, 0, _FIRST_DAY, zlib.crc32(content), size, size, len(title), 0
-        at = len(body)
+        at, size = len(body), len(content)
         if at + size > _BYTES_MAX:
             raise ValueError("evidence of more than 4 GB; ask for less at a time")
-        body += _LOCAL.pack(b"PK\x03\x04", _VERSION, *fields) + title + content
-        index += _CENTRAL.pack(b"PK\x01\x02", _VERSION, _VERSION, *fields, 0, 0, 0, 0, at)
-        index += title
+        local, central = _headers(name.encode("ascii"), size, zlib.crc32(content), at)
+        body += local + content
+        index += central
     end = 0, 0, len(files), len(files), len(index), len(body), 0
     return bytes(body + index + _END.pack(b"PK\x05\x06", *end))
 
@@ -68,23 +66,44 @@ def contents(raw: bytes) -> dict[str, bytes]:
         AlteredError: If `contained` did not make it; names the file that differs.
     """
     files: dict[str, bytes] = {}
-    at = 0
-    while raw[at : at + 4] == b"PK\x03\x04":
-        try:
-            _, *how, crc, size, _, length, extra = _LOCAL.unpack_from(raw, at)
-            if (*how, extra) != (_VERSION, 0, 0, 0, _FIRST_DAY, 0):
-                raise AlteredError(CONTAINER, _PACKED_AGAIN)
-            start = at + _LOCAL.size + length
-            name = raw[at + _LOCAL.size : start].decode("ascii")
-        except (struct.error, UnicodeDecodeError) as error:
-            raise AlteredError(CONTAINER, str(error)) from error
-        content = raw[start : start + size]
+    for name, content, crc in _indexed(raw):
         if name in files:
             raise AlteredError(name, "it is there twice")
-        if len(content) != size or zlib.crc32(content) != crc:
+        if zlib.crc32(content) != crc:
             raise AlteredError(name, "it was altered")
         files[name] = content
-        at = start + size
     if contained(files) != raw:
         raise AlteredError(CONTAINER, _PACKED_AGAIN)
     return files
+
+
+def _indexed(raw: bytes) -> Iterator[tuple[str, bytes, int]]:
+    """
+    Yield name, content and CRC of each file, where both headers of it agree.
+
+    So it is a file of that name which is altered where its content does not fit: a header
+    that is altered itself names no file. No file overlaps another.
+    """
+    end = 0
+    try:
+        *_, count, _, at, _ = _END.unpack(raw[-_END.size :])
+        for _ in range(count):
+            *_, crc, size, _, length, _, _, _, _, _, _ = _CENTRAL.unpack_from(raw, at)
+            title = raw[at + _CENTRAL.size : at + _CENTRAL.size + length]
+            local, central = _headers(title, size, crc, end)
+            start, name = end + len(local), title.decode("ascii")
+            is_same = raw[end:start] == local and raw[at : at + len(central)] == central
+            if not (is_same and name.isprintable()):
+                raise AlteredError(CONTAINER, _PACKED_AGAIN)
+            at, end = at + len(central), start + size
+            yield name, raw[start:end], crc
+    except (struct.error, UnicodeDecodeError) as error:
+        raise AlteredError(CONTAINER, _PACKED_AGAIN) from error
+
+
+def _headers(title: bytes, size: int, crc: int, at: int) -> tuple[bytes, bytes]:
+    """Return what stands before a file, and what the index says of it."""
+    fields = 0, 0, 0, _FIRST_DAY, crc, size, size, len(title), 0
+    local = _LOCAL.pack(b"PK\x03\x04", _VERSION, *fields)
+    central = _CENTRAL.pack(b"PK\x01\x02", _VERSION, _VERSION, *fields, 0, 0, 0, 0, at)
+    return local + title, central + title

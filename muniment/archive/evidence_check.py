@@ -11,7 +11,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from muniment.archive.container import AlteredError, contents
-from muniment.archive.heads_check import heads_check
+from muniment.archive.heads_check import heads_check, raw_key
 from muniment.archive.rederiving import believed
 from muniment.archive.stamp_check import TIME_STAMP, stamp_check
 from muniment.archive.unzstd import NotZstdError, unzstd
@@ -36,7 +36,6 @@ _SIGNED = (MANIFEST, SIGNATURE)
 _STAMPED = "time stamp "
 """How the signature names the SHA-256 of a time stamp, on a line of its own."""
 _FORM, _HEADER_AT, _NONCE_BYTES = 2, 3, 12
-_KEY_BYTES = 32
 _OF_SUBJECT, _OF_LEDGER = 3, 4
 _TEXT_FIELDS = ("action", "subject_ref")
 _BYTES_FIELDS = ("idempotency_tag", "request_tag", "header")
@@ -119,7 +118,10 @@ class _Check:
             self._public_key = raw_key(self._given_key or manifest["verifier_key"])
             text = read_note(note, public_key=self._public_key)
         except RefusedError as error:
-            raise AlteredError(SIGNATURE, str(error)) from error
+            # A key that came with the package may be what was altered.
+            is_key_good = self._given_key is not None or self._is_key_good()
+            named = SIGNATURE if is_key_good else MANIFEST
+            raise AlteredError(named, str(error)) from error
         except (ValueError, KeyError, TypeError) as error:
             raise AlteredError(MANIFEST, f"it cannot be read ({error})") from error
         origin, kind, digest, *more = text.split("\n")
@@ -140,6 +142,14 @@ class _Check:
                 "Whose key that is: it came with the package. Get the ledger's public key "
                 "by another way and name it with --key."
             )
+
+    def _is_key_good(self) -> bool:
+        """Return whether something else is signed with the key that was used."""
+        try:
+            read_note(_text(HEAD, self._files.get(HEAD, b"")), public_key=self._public_key)
+        except (RefusedError, AlteredError):
+            return False
+        return True
 
     def _compare_stamp(self, signed: Sequence[str]) -> None:
         """Check that the time stamp is the one that was signed, or that there is none."""
@@ -360,21 +370,6 @@ class _Check:
     def _lines(self, name: str) -> Iterator[dict[str, Any]]:
         for line in self._files[name].splitlines():
             yield json.loads(line)
-
-
-def raw_key(named: str) -> bytes:
-    """
-    Return the 32 bytes of a public key written as a verifier key or in base64.
-
-    Raises:
-        ValueError: If it is neither.
-    """
-    is_verifier_key = named.startswith("muniment/")
-    written = named.split("+", 2)[-1] if is_verifier_key else named
-    raw = base64.b64decode(written, validate=True)[-_KEY_BYTES:]
-    if len(raw) != _KEY_BYTES:
-        raise ValueError(f"a public key has {_KEY_BYTES} bytes, this one {len(raw)}")
-    return raw
 
 
 def _bytes(text: str) -> bytes:

@@ -1,10 +1,13 @@
-"""What tree heads that were kept elsewhere prove of a package of evidence."""
+"""What was kept elsewhere, a key and tree heads, and what it proves of a package."""
 
 import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from muniment.ledger.proof import TreeHead, check_consistency, read_head
+
+
+_KEY_BYTES = 32
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,6 +71,21 @@ def notes_in(text: str) -> list[str]:
     if not all(each.startswith("\N{EM DASH} ") for each in signatures):
         raise ValueError("it holds something else than signed tree heads")
     return [f"{one}\n\n{two}\n" for one, two in zip(texts, signatures, strict=True)]
+
+
+def raw_key(named: str) -> bytes:
+    """
+    Return the 32 bytes of a public key written as a verifier key or in base64.
+
+    Raises:
+        ValueError: If it is neither.
+    """
+    is_verifier_key = named.startswith("muniment/")
+    written = named.split("+", 2)[-1] if is_verifier_key else named
+    raw = base64.b64decode(written, validate=True)[-_KEY_BYTES:]
+    if len(raw) != _KEY_BYTES:
+        raise ValueError(f"a public key has {_KEY_BYTES} bytes, this one {len(raw)}")
+    return raw
 
 
 def _said(matched: int, *, later: int, unknown: int) -> HeadsChecked:

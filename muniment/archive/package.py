@@ -8,7 +8,7 @@ import io
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -158,4 +158,8 @@ def _written(value: object) -> str | None:
 def _cell(value: object) -> str:
     """Return a value for a spreadsheet, which must not take content for a formula."""
     text = _written(value) or ""
-    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+    return f"'{text}" if text.startswith(_FORMULAS) else text
+
+
+_FORMULAS: Final = (*"=+-@", *"\uff1d\uff0b\uff0d\uff20", "\t", "\r", "\n")
+"""How a formula begins; the same wide, as Chinese and Japanese spreadsheets take them."""

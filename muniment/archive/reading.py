@@ -135,10 +135,11 @@ class ArchiveReader:
     ) -> dict[int, bytes]:
         """Return those payloads of *events* that the snapshot of a year holds."""
         subject = events[0].sealed.subject_ref
+        found: dict[int, bytes] = {}
         for each in self._manifest(year.manifest).snapshots:
             if each.first_subject <= subject <= each.last_subject:
-                return self._few(self._opened(each.name), events)
-        return {}
+                found.update(self._few(self._opened(each.name), events))
+        return found
 
     def _year_starts(self) -> Sequence[Segment]:
         """Return the segments that have snapshots, oldest first; none if nobody knows."""

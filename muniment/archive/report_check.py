@@ -8,7 +8,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from muniment.archive.container import AlteredError
-from muniment.archive.evidence_check import Report, raw_key
+from muniment.archive.evidence_check import Report
+from muniment.archive.heads_check import raw_key
 from muniment.ledger.proof import (
     Envelope,
     RefusedError,

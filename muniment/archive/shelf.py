@@ -106,6 +106,10 @@ class Disk:
         """Give a file the name it is found by."""
         file.replace(to)
 
+    def remove(self, file: Path) -> None:
+        """Take a file's name away."""
+        file.unlink()
+
     def sync_directory(self, directory: Path) -> None:
         """Wait until the names in a directory are on the disk."""
         descriptor = os.open(directory, os.O_RDONLY)
@@ -155,7 +159,7 @@ class Directory:
 
     def remove(self, name: str) -> None:
         with failing(self.place):
-            (self._root / name).unlink()
+            self._disk.remove(self._root / name)
             self._disk.sync_directory((self._root / name).parent)
 
     def url(self, name: str) -> str:

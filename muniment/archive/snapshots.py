@@ -7,7 +7,7 @@ side by side: the events, as they stand in their segments, that what was believe
 turn of the year rests on.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 from msgspec import structs
@@ -17,13 +17,16 @@ from muniment.archive.segment import File, Snapshot
 from muniment.domain.time import Instant
 from muniment.ledger.leaves import stored_row
 from muniment.ledger.recorder import LedgerRecorder
+from muniment.ledger.records import StampedEvent
 from muniment.projections.beliefs import Timeline
 
 
 FOLDER = "snapshots"
 
 _EVENTS_OF_PART, _BYTES_OF_PART = 500_000, 2**28
-"""A part ends with the subject that reaches so many: a subject is in one part alone."""
+"""A part ends between subjects with so many events, or anywhere with so many bytes."""
+
+_EVENTS_OF_BATCH = 1_000
 
 
 def taken(timeline: Timeline, recorder: LedgerRecorder, at: Instant) -> Iterator[pa.Table]:
@@ -32,14 +35,34 @@ def taken(timeline: Timeline, recorder: LedgerRecorder, at: Instant) -> Iterator
     count, byte_count, after = 0, 0, ""
     while events := timeline.resting(at, after=after):
         after = events[-1].sealed.subject_ref
-        whole = recorder.whole(events)
-        batches.append(event_batch([stored_row(each, b"") for each in whole]))
-        count, byte_count = count + len(events), byte_count + batches[-1].nbytes
-        if count >= _EVENTS_OF_PART or byte_count >= _BYTES_OF_PART:
+        for whole in _parts(events, recorder):
+            batches.append(event_batch([stored_row(each, b"") for each in whole]))
+            count, byte_count = count + len(whole), byte_count + batches[-1].nbytes
+            if byte_count >= _BYTES_OF_PART:
+                yield sorted_events(batches)
+                batches, count, byte_count = [], 0, 0
+        if count >= _EVENTS_OF_PART:
             yield sorted_events(batches)
             batches, count, byte_count = [], 0, 0
     if batches:
         yield sorted_events(batches)
+
+
+def _parts(
+    events: Sequence[StampedEvent], recorder: LedgerRecorder
+) -> Iterator[Sequence[StampedEvent]]:
+    """Yield *events* with their payloads, no more at a time than a part may have."""
+    for first in range(0, len(events), _EVENTS_OF_BATCH):
+        part: list[StampedEvent] = []
+        byte_count = 0
+        for event in recorder.whole(events[first : first + _EVENTS_OF_BATCH]):
+            part.append(event)
+            byte_count += len(event.sealed.state)
+            if byte_count >= _BYTES_OF_PART:
+                yield part
+                part, byte_count = [], 0
+        if part:
+            yield part
 
 
 def described(file: File, table: pa.Table) -> Snapshot:

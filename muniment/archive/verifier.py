@@ -11,20 +11,28 @@ stamp of a third party, where there is one, is checked up to a certificate in ro
 the package `rfc3161-client`, which nothing else needs. A report of retention, as JSON, is
 checked by KEY alone. It says what is proven and what is
 not, and ends with 0; or it names the first file that is not what it was, and ends with 1.
-What cannot be read, or is no key, tree head or certificate, ends it with 2.
+What cannot be read, or is no key, tree head or certificate, ends it with 2, and so does
+what it cannot say, such as into a file on a disk that is full: 1 is said of packages alone.
 """
 
 import argparse
-import binascii
 import os
+import struct
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from muniment.archive.container import AlteredError
-from muniment.archive.evidence_check import check, raw_key
-from muniment.archive.heads_check import notes_in
+from muniment.archive.evidence_check import check
+from muniment.archive.heads_check import notes_in, raw_key
 from muniment.archive.report_check import check_report
+
+
+_MALFORMED = (
+    *(ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError),
+    *(TypeError, ValueError, struct.error),
+)
+"""What reading something comes to that is not what it is taken for."""
 
 
 class UsageError(Exception):
@@ -47,14 +55,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     given = parser.parse_args(arguments)
     try:
-        raw = _read("the package", given.package)
-        heads = [note for each in given.tree_head for note in _heads(each)]
-        roots = [_root(each) for each in given.stamp_root]
-        _check_key(given.key)
-        is_report = _is_report(raw, given.key)
+        return _answer(given)
     except UsageError as error:
-        sys.stderr.write(f"{parser.prog}: {error}\n")
-        return 2
+        problem = str(error)
+    except (MemoryError, OSError) as error:
+        problem = f"nothing was said of the package: {error!r}"
+    if sys.stderr is not None:
+        sys.stderr.write(f"{parser.prog}: {problem}\n")
+    return 2
+
+
+def _answer(given: argparse.Namespace) -> int:
+    """
+    Check what was *given*, say what was found, and return 0 or 1.
+
+    Raises:
+        UsageError: If something beside the package is not what it is given as.
+    """
+    raw = _read("the package", given.package)
+    heads = [note for each in given.tree_head for note in _heads(each)]
+    roots = [_root(each) for each in given.stamp_root]
+    _check_key(given.key)
+    is_report = _is_report(raw, given.key)
     try:
         report = (
             check_report(raw, key=given.key)
@@ -64,24 +86,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except AlteredError as error:
         _say(f"REFUSED  {error.file}: {error.problem}")
         return 1
-    except (KeyError, TypeError, ValueError, IndexError, binascii.Error) as error:
+    except _MALFORMED as error:
         # Signed as it is, and still not what such a file looks like.
         _say(f"REFUSED  the file is malformed: {error!r}")
         return 1
-    lines = ["PROVEN", *(f"  - {each}" for each in report.proven)]
-    lines += ["NOT PROVEN", *(f"  - {each}" for each in report.stated)]
-    _say("\n".join(lines))
+    proven, stated = ([f"  - {e}" for e in each] for each in (report.proven, report.stated))
+    _say("PROVEN", *proven, "NOT PROVEN", *stated)
     return 0
 
 
-def _say(text: str) -> None:
+def _say(*lines: str) -> None:
+    """Print *lines*, of which none can look like two, whatever is quoted in it."""
+    text = "\n".join(map(_on_one_line, lines))
+    if sys.stdout is None:
+        return  # It was closed by whoever asks: they want the number alone.
     try:
         sys.stdout.write(f"{text}\n")
         sys.stdout.flush()
-    except BrokenPipeError:
-        # Whoever read enough went away, such as `head`: that refuses nothing. The
-        # interpreter flushes once more when it ends, and would complain.
+    except OSError as error:
+        # The interpreter flushes once more when it ends, and would complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Whoever read enough went away, such as `head`: that refuses nothing.
+        if not isinstance(error, BrokenPipeError):
+            raise
+
+
+def _on_one_line(text: str) -> str:
+    return "".join(e if e.isprintable() else ascii(e)[1:-1] for e in text)
 
 
 def _read(what: str, path: Path) -> bytes:

@@ -179,6 +179,25 @@ def right_to(act: Act, principal: Principal, scope: Scope | None) -> Right | Non
     )
 
 
+def above(act: Act, principal: Principal, own: Scope) -> tuple[Scope, ...]:
+    """
+    Return what is known to *principal* beside *own*, and freely: teams, then the tenant's.
+
+    Nothing where *own* is not their own memory, or that of the user they work for: who
+    looks at somebody else sees that memory alone.
+    """
+    if own.kind is not ScopeKind.USER or not _relations(principal, own):
+        return ()
+    teams = dict.fromkeys(each.partition(":")[2] for each in principal.memberships)
+    rights = {
+        each: right_to(act, principal, each)
+        for each in (*map(Scope.team, teams), Scope.org())
+    }
+    return tuple(
+        each for each, right in rights.items() if right and right.grant is Grant.FREE
+    )
+
+
 def standings(principal: Principal, scope: Scope | None) -> tuple[str, ...]:
     """Return the rows of the table that *principal* has towards *scope*."""
     return (*_relations(principal, scope), *(role.value for role in principal.roles))

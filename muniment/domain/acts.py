@@ -86,7 +86,7 @@ VERBS: Final[Mapping[str, Verb]] = {
     "origin": Verb(Act.IDENTIFY, Named.NOTHING),
     "tree_head": Verb(Act.IDENTIFY, Named.NOTHING),
     "get": Verb(Act.RECALL, Named.FACT),
-    "get_all": Verb(Act.RECALL, Named.SCOPE),
+    "get_all": Verb(Act.RECALL, Named.SCOPES),
     "search": Verb(Act.RECALL, Named.SCOPES),
     "get_memory_as_of": Verb(Act.LOOK, Named.SCOPE),
     "get_fact_history": Verb(Act.LOOK, Named.FACT),
@@ -121,7 +121,7 @@ VERBS: Final[Mapping[str, Verb]] = {
     "get_uses": Verb(Act.LOOK, Named.FACT),
     "get_receipts": Verb(Act.LOOK, Named.SCOPE),
     "reproduce_badcase": Verb(Act.REPLAY, Named.SCOPE),
-    "why": Verb(Act.REPLAY, Named.SCOPE),
+    "why": Verb(Act.REPLAY, Named.SCOPES),
     # What is given out is recorded by the verb itself, before it is.
     "export": _write(Act.REPLAY, Named.SCOPE),
     "export_evidence": _write(Act.REPLAY, Named.SCOPE),

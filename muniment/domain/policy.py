@@ -71,6 +71,14 @@ class RetentionRule:
         for name, limit in (
             ("older_than", self.older_than_us),
             ("unused_for", self.unused_for_us),
+            ("thin_older_than", self.thin_older_than_us),
+        ):
+            # Of `True` a microsecond would be made, and everything retired.
+            if isinstance(limit, bool) or not isinstance(limit, int | None):
+                raise InvalidValueError(name, limit, "whole microseconds")
+        for name, limit in (
+            ("older_than", self.older_than_us),
+            ("unused_for", self.unused_for_us),
         ):
             if limit is not None and limit <= 0:
                 raise InvalidValueError(name, limit, "a positive duration")

@@ -9,7 +9,7 @@ a subject to a time, a subject without what some cause wrote.
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import reduce
-from typing import assert_never
+from typing import Final, assert_never
 
 from muniment.domain.events import (
     FactAsserted,
@@ -32,7 +32,7 @@ from muniment.domain.fact import (
     touched,
 )
 from muniment.domain.time import ALWAYS, Instant, Period
-from muniment.errors import InvalidValueError, VersionBeyondHeadError
+from muniment.errors import FactRedactedError, InvalidValueError, VersionBeyondHeadError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,6 +154,18 @@ class Moves:
     moves: tuple[Move, ...] = ()
     skipped: tuple[Skipped, ...] = ()
     conflicts: tuple[RollbackConflict, ...] = ()
+
+    def refuse_if_redacted(self) -> None:
+        """
+        Refuse to say that there is nothing to do where nothing can be done.
+
+        Raises:
+            FactRedactedError: If all there is to take back is unreadable for good.
+        """
+        if not (self.moves or self.conflicts):
+            for each in self.skipped:
+                if each.why == _REDACTED:
+                    raise FactRedactedError(each.fact_id)
 
 
 def to_version(fact_id: str, fact: StampedFact, version: int) -> Moves:
@@ -315,7 +327,10 @@ def _evolved(fact: FactState, event: FactEvent) -> FactState:
 
 
 def _redacted(fact_id: str) -> Skipped:
-    return Skipped(fact_id=fact_id, why="redacted for good")
+    return Skipped(fact_id=fact_id, why=_REDACTED)
+
+
+_REDACTED: Final = "redacted for good"
 
 
 def _gathered(plans: Iterable[Move | Skipped | RollbackConflict | None]) -> Moves:

@@ -8,6 +8,7 @@ Every error Muniment raises on purpose.
     - InvalidScopeError         not a user, a team or the organisation
     - InvalidValueError         a field outside its documented bounds
     - ContentTooLargeError      more content than the store accepts
+    - TransactionTooLargeError  more than one transaction can hold
     - ReservedMetadataError     metadata that would shadow a field of the fact
     - UnknownFieldError         a field nobody defined
     - WriteAsOfError            a write that names a point in the past
@@ -44,6 +45,7 @@ Every error Muniment raises on purpose.
     - HoldTakenError            a hold of that name was placed before
     - PlanOutdatedError         the subject changed after the plan was made
     - ProposalStateError        a proposal that is not what it has to be
+    - KeyAlreadyIssuedError     an API key is shown once
     - SessionEndedError         nothing more can be said in it
     - SessionRedactedError      ... since it was made unreadable
     - WordsRedactedError        what is to be kept was redacted meanwhile
@@ -103,6 +105,7 @@ from muniment.errors.barred import (
     GlassAlreadyBrokenError,
     ImpersonationError,
     IssuerUnavailableError,
+    KeyAlreadyIssuedError,
     NotAuthenticatedError,
     OutOfReachError,
     OwnProposalError,
@@ -164,6 +167,7 @@ from muniment.errors.invalid import (
     NotAStoreError,
     NothingToUndoError,
     ReservedMetadataError,
+    TransactionTooLargeError,
     UnknownFieldError,
     VersionBeyondHeadError,
     WriteAsOfError,
@@ -240,6 +244,7 @@ __all__ = [
     "InvalidTimeError",
     "InvalidValueError",
     "IssuerUnavailableError",
+    "KeyAlreadyIssuedError",
     "KeyServiceUnavailableError",
     "LedgerBusyError",
     "LedgerNotEmptyError",
@@ -273,6 +278,7 @@ __all__ = [
     "TamperedError",
     "ThinnedError",
     "TimeStampUnavailableError",
+    "TransactionTooLargeError",
     "Unavailable",
     "UnguardedVerbError",
     "UnknownApiKeyError",

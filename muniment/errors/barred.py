@@ -191,6 +191,18 @@ class ProposalStateError(Conflict):
         )
 
 
+class KeyAlreadyIssuedError(Conflict):
+    """An API key was made by this very request before; what it is was shown then."""
+
+    def __init__(self, key_id: str, tx_id: int) -> None:
+        self.key_id, self.tx_id = key_id, tx_id
+        super().__init__(
+            f"this request made API key {key_id} already, in transaction {tx_id}, and a "
+            "key is shown once; revoke it if nobody has it, then ask with another "
+            "idempotency key"
+        )
+
+
 class UnknownProposalError(NotFound):
     """No such proposal."""
 

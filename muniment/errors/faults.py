@@ -99,10 +99,13 @@ class CommitUncertainError(Unavailable):
 
 
 class StoreClosedError(Unavailable):
-    """The store was closed."""
+    """The store was closed, or opened by the process that this one was forked from."""
 
     def __init__(self) -> None:
-        super().__init__("the store is closed; open it again with MemoryStore.open")
+        super().__init__(
+            "the store is closed, or another process than this opened it; open it again "
+            "with MemoryStore.open"
+        )
 
 
 class UnknownEventError(Corruption):

@@ -57,6 +57,17 @@ class ContentTooLargeError(InvalidInput):
         )
 
 
+class TransactionTooLargeError(InvalidInput):
+    """More than one transaction can hold, sealed, so that it can be archived."""
+
+    def __init__(self, size: int, limit: int) -> None:
+        self.size, self.limit = size, limit
+        super().__init__(
+            f"the transaction would hold {size:,} bytes, the limit is {limit:,}; do it in "
+            "several, each with fewer items"
+        )
+
+
 class ReservedMetadataError(InvalidInput):
     """A metadata key would shadow a field of the fact."""
 

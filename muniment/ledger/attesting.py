@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from muniment.domain.time import Instant
 from muniment.errors import InvalidValueError, TamperedError
@@ -42,9 +41,7 @@ class Attestor:
         self._ledger = ledger
         seed = sealing.derived(ledger.vault.ledger_key, "tree-head")
         self._key = Ed25519PrivateKey.from_private_bytes(seed)
-        self.public_key = self._key.public_key().public_bytes(
-            Encoding.Raw, PublicFormat.Raw
-        )
+        self.public_key = self._key.public_key().public_bytes_raw()
         self.origin = ledger.origin
 
     def signed(self, text: str) -> str:

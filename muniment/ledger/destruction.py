@@ -20,6 +20,7 @@ import sqlalchemy as sa
 from muniment.ledger import vault_tables as tables
 from muniment.ledger.bulk import insert_rows
 from muniment.ledger.database import reading, scrub, writing
+from muniment.ledger.prepared import Prepared
 
 
 class Step(StrEnum):
@@ -67,6 +68,9 @@ class Destruction:
 PayloadKey = tuple[str, int, int, bytes]
 """Of a payload: stream, version, the key it was sealed with, and its own key, wrapped."""
 
+Parted = tuple[Sequence[tuple[str, int, int]], Sequence[PayloadKey]]
+"""Payloads that go: stream, version, key; and own keys of others that would go along."""
+
 
 class Destructions:
     """
@@ -97,15 +101,25 @@ class Destructions:
         with self._writing() as connection:
             connection.execute(sa.delete(_table).where(self._is(destruction)))
 
-    def destroy_keys(self, destruction: Destruction, *, also: Collection[int] = ()) -> None:
+    def destroy_keys(
+        self,
+        destruction: Destruction,
+        *,
+        also: Collection[int] = (),
+        parted: Parted = ((), ()),
+    ) -> None:
         """
         Destroy the keys, for every process from then on, and count them.
 
         Args:
             destruction: Which.
             also: Further keys of its subject, of streams that say what this one does.
+            parted: Payloads of other streams that say it, and the keys that are kept, as
+                of `part_keys`.
         """
         with self._writing() as connection:
+            if any(parted) and self._is_announced(connection, destruction):
+                self._part(connection, destruction, parted, ())
             if not destruction.stream:
                 _destroy_subject(connection, self._ledger, destruction.subject_ref)
             gone = sum(
@@ -125,8 +139,7 @@ class Destructions:
     def part_keys(
         self,
         destruction: Destruction,
-        gone: Sequence[tuple[str, int, int]],
-        kept: Sequence[PayloadKey],
+        parted: Parted,
         *,
         also: Collection[int] = (),
     ) -> None:
@@ -137,27 +150,19 @@ class Destructions:
 
         Args:
             destruction: Which.
-            gone: Of each payload the stream, the version and the key it was sealed with,
-                which is destroyed.
-            kept: Own keys of other payloads that were sealed with those keys.
+            parted: Of each payload that goes the stream, the version and the key it was
+                sealed with, which is destroyed; and the own keys of other payloads that
+                were sealed with those keys.
             also: Further keys of its subject, of streams of which all is to go.
         """
-        step = sa.select(_table.c.step).where(self._is(destruction)).with_for_update()
         with self._writing() as connection:
-            if connection.execute(step).scalar_one_or_none() != Step.ANNOUNCED:
+            if not self._is_announced(connection, destruction):
                 return
-            whose = self._ledger, destruction.subject_ref
-            # In a restored ledger others may have stood in these places.
-            places = [each[:2] for each in (*gone, *kept)]
-            _delete(connection, tables.payload_key, whose, ("stream", "version"), places)
-            keys = [(key_id,) for key_id in sorted({each[2] for each in gone} | {*also})]
-            _delete(connection, tables.stream_key, whose, ("key_id",), keys)
-            rows = [(*whose, *each) for each in kept]
-            insert_rows(connection, tables.payload_key, rows)
+            self._part(connection, destruction, parted, also)
             connection.execute(
                 sa.update(tables.vault).values(epoch=tables.vault.c.epoch + 1)
             )
-            self._count(connection, destruction, "vault", len(gone) + len(also))
+            self._count(connection, destruction, "vault", len(parted[0]) + len(also))
             self._move(connection, destruction, Step.KEYS)
         self.on_destroyed()
 
@@ -191,30 +196,30 @@ class Destructions:
 
     def all(self) -> Sequence[Destruction]:
         """Return every destruction there is, finished or not."""
-        return self._found(_table.c.ledger == self._ledger)
+        return self._found(_ALL)
 
     def unfinished(self) -> Sequence[Destruction]:
         """Return those that are not done."""
-        done = Step.DONE.value
-        return self._found((_table.c.ledger == self._ledger) & (_table.c.step != done))
+        return self._found(_UNFINISHED)
 
     def of_subject(self, subject_ref: str) -> Destruction | None:
         """Return the destruction of all keys of a subject, if there is one."""
-        ours = (_table.c.ledger == self._ledger) & (_table.c.subject_ref == subject_ref)
-        return next(iter(self._found(ours & (_table.c.stream == ""))), None)
+        return next(iter(self._found(_OF_SUBJECT, subject_ref=subject_ref)), None)
 
-    def _found(self, where: sa.ColumnElement[bool]) -> Sequence[Destruction]:
-        query = sa.select(_table).where(where)
+    def _found(self, query: Prepared, **values: str) -> Sequence[Destruction]:
         with reading(self._engine) as connection:
-            rows = connection.execute(query.order_by(_table.c.position)).mappings().all()
+            rows = query.rows(connection, ledger=self._ledger, **values)
         return [
             Destruction(
-                **{
-                    **{name: row[name] for name in Destruction.__dataclass_fields__},
-                    "step": Step(row["step"]),
-                }
+                subject_ref=subject_ref,
+                stream=stream,
+                key_id=key_id,
+                position=position,
+                step=Step(step),
+                counts=counts,
+                certificate=certificate,
             )
-            for row in rows
+            for subject_ref, stream, key_id, position, step, counts, certificate in rows
         ]
 
     def remaining(self, destruction: Destruction) -> int:
@@ -236,6 +241,27 @@ class Destructions:
     def scrub(self) -> bool:
         """Overwrite what was deleted; whether no trace is left in files of the vault."""
         return scrub(self._engine, ("stream_key", "payload_key", "subject_key"))
+
+    def _is_announced(self, connection: sa.Connection, destruction: Destruction) -> bool:
+        """Whether nobody else has destroyed keys for it, nor does meanwhile."""
+        step = sa.select(_table.c.step).where(self._is(destruction)).with_for_update()
+        return bool(connection.execute(step).scalar_one_or_none() == Step.ANNOUNCED)
+
+    def _part(
+        self,
+        connection: sa.Connection,
+        destruction: Destruction,
+        parted: Parted,
+        also: Collection[int],
+    ) -> None:
+        gone, kept = parted
+        whose = self._ledger, destruction.subject_ref
+        # In a restored ledger others may have stood in these places.
+        places = [each[:2] for each in (*gone, *kept)]
+        _delete(connection, tables.payload_key, whose, ("stream", "version"), places)
+        keys = [(key_id,) for key_id in sorted({each[2] for each in gone} | {*also})]
+        _delete(connection, tables.stream_key, whose, ("key_id",), keys)
+        insert_rows(connection, tables.payload_key, [(*whose, *each) for each in kept])
 
     def _keys(
         self, destruction: Destruction
@@ -315,6 +341,19 @@ class Destructions:
 
 
 _table = tables.destruction
+_of_ledger = (
+    sa.select(*(_table.c[name] for name in Destruction.__dataclass_fields__))
+    .where(_table.c.ledger == sa.bindparam("ledger"))
+    .order_by(_table.c.position)
+)
+# Compiled once for a process: each store asks when it is opened.
+_ALL = Prepared(_of_ledger)
+_UNFINISHED = Prepared(_of_ledger.where(_table.c.step != Step.DONE.value))
+_OF_SUBJECT = Prepared(
+    _of_ledger.where(
+        _table.c.subject_ref == sa.bindparam("subject_ref"), _table.c.stream == ""
+    )
+)
 
 
 def _destroy_subject(connection: sa.Connection, ledger: str, subject_ref: str) -> None:

@@ -11,6 +11,15 @@ from muniment.ledger.transaction import FactChange
 class InlineProjection(Protocol):
     """A read model that changes in the transaction that appends the events."""
 
+    def foresee(self, append: Append, said: Sequence[tuple[str, bytes]]) -> None:
+        """
+        Fill in `Append.repeats`, where to ask once for all is quicker.
+
+        Args:
+            append: Nothing was inserted yet.
+            said: Subjects, each with the digest of a content.
+        """
+
     def apply(self, append: Append, changes: Sequence[FactChange]) -> None:
         """
         Fold what one transaction did; durable with it, or not at all.

@@ -19,6 +19,7 @@ from muniment.errors import (
     IdempotencyConflictError,
     MunimentError,
     SubjectErasedError,
+    TransactionTooLargeError,
     Unavailable,
     UnknownFactError,
     UnknownSessionError,
@@ -27,7 +28,7 @@ from muniment.ledger import codec, sealing
 from muniment.ledger.application import LedgerApplication
 from muniment.ledger.group_commit import GroupCommit, Ticket
 from muniment.ledger.inline import InlineAccount, InlineProjection
-from muniment.ledger.mapper import SealingMapper
+from muniment.ledger.mapper import SealingMapper, tag_of
 from muniment.ledger.recorder import Append, LedgerRecorder, Present
 from muniment.ledger.records import (
     FACT,
@@ -47,6 +48,9 @@ from muniment.ledger.transaction import (
 )
 from muniment.ledger.vault import Subject, Vault
 
+
+TRANSACTION_BYTES_MAX = 2**30
+"""A segment holds whole transactions, and a column of it no more than 2 GiB."""
 
 _ABOUT = FACT, SUBJECT
 
@@ -184,10 +188,11 @@ class Ledger:
         """Whether the keys of a subject have been destroyed, by whatever process."""
         return self.vault.subject(subject.ref) is None
 
-    def subject_state(self, subject: Subject) -> SubjectState:
-        """Return what binds a subject."""
+    def subject_state(self, subject: Subject, position: int | None = None) -> SubjectState:
+        """Return what binds a subject, or did at a position."""
         stamped = self.recorder.read_stream(SUBJECT + subject.ref)
-        return state_of(self.mapper.opened(stamped, subject))
+        known = [e for e in stamped if position is None or e.position <= position]
+        return state_of(self.mapper.opened(known, subject))
 
     def origins(
         self, subject: Subject, events: Sequence[RecordedEvent]
@@ -245,8 +250,16 @@ class Ledger:
         # Whoever erases says so in the ledger, under the lock, before keys are destroyed:
         # what is known now holds as long as the subject's own stream does not say so.
         self.vault.epoch()
-        known = (self.vault.recalled(each.scope) for each in requests if each.scope)
-        append.foresee(sorted({SUBJECT + each[0].ref for each in known if each}))
+        # What passes a freeze asks for the state of its subject only where it needs it.
+        bound = [each for each in requests if each.scope and not each.passes_freeze]
+        recalled = ((each, self.vault.recalled(each.scope)) for each in bound if each.scope)
+        known = [(request, found[0]) for request, found in recalled if found]
+        append.foresee(sorted({SUBJECT + subject.ref for _, subject in known}))
+        said = [
+            (each.ref, tag_of(each, *asked.says)) for asked, each in known if asked.says
+        ]
+        if len(said) > 1:
+            self._projection.foresee(append, said)
 
     def _carry_out_one(
         self, append: Append, ticket: Ticket[Request, Committed]
@@ -284,7 +297,11 @@ class Ledger:
                 events=(),
             )
         row = self._row(head, request, transaction, len(drafts))
-        append.insert(row, [self.mapper.to_stored_event(each) for each in drafts])
+        sealed = [self.mapper.to_stored_event(each) for each in drafts]
+        size = sum(len(each.state) for each in sealed)
+        if size > TRANSACTION_BYTES_MAX:
+            raise TransactionTooLargeError(size, TRANSACTION_BYTES_MAX)
+        append.insert(row, sealed)
         events = tuple(
             recorded(draft, row, position)
             for position, draft in enumerate(drafts, row.first_position)

@@ -150,6 +150,10 @@ class MemoryRecorder(LedgerRecorder):
             leaves = self._tree.leaves(first, len(events))
             return [stored_row(*each) for each in zip(events, leaves, strict=True)]
 
+    def payload_bytes(self, *, first: int, last: int) -> int:
+        with self._lock:
+            return sum(len(each.sealed.state) for each in self._events[first - 1 : last])
+
     def tree_heads(self) -> Sequence[tuple[int, str]]:
         with self._lock:
             return sorted(self._tree_heads.items())
@@ -199,6 +203,7 @@ class _MemoryAppend:
 
     def __init__(self, recorder: MemoryRecorder) -> None:
         self._recorder = recorder
+        self.repeats: dict[str, dict[bytes, list[str]]] = {}
         taken: defaultdict[str, set[int]] = defaultdict(set)
         for each in recorder._events:  # noqa: SLF001 - one object in two halves
             taken[str(each.sealed.originator_id)].add(each.sealed.originator_version)

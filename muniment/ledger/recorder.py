@@ -63,7 +63,11 @@ class Append(Protocol):
         now: The clock or the last recorded time, whichever is later.
         connection: The database transaction, for projections that are applied inline;
             ``None`` in memory.
+        repeats: By subject and the digest of a content, the facts that are believed to
+            say it, where a projection knows; nothing of a subject with a new event.
     """
+
+    repeats: dict[str, dict[bytes, list[str]]]
 
     @property
     def head(self) -> Head: ...
@@ -157,6 +161,10 @@ class LedgerRecorder(ProcessRecorder):
             CommitUncertainError: If the answer to the commit is lost.
         """
 
+    def damages(self) -> Sequence[str]:
+        """Return where the database says that it contradicts itself; not each can tell."""
+        return ()
+
     @abstractmethod
     def present(self) -> Present:
         """Return where the ledger stands, and the time."""
@@ -237,6 +245,10 @@ class LedgerRecorder(ProcessRecorder):
     @abstractmethod
     def read_rows(self, *, after: int, limit: int) -> Sequence[StoredRow]:
         """Return at most *limit* rows of events past *after*; nothing from the archive."""
+
+    @abstractmethod
+    def payload_bytes(self, *, first: int, last: int) -> int:
+        """Return how many bytes of events *first* to *last* are sealed here."""
 
     @abstractmethod
     def tree_heads(self) -> Sequence[tuple[int, str]]:

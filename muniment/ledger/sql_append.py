@@ -55,6 +55,7 @@ class SqlAppend:
         self._latest: set[object] = set()
         self._grown_to = present.head.position
         self._foreseen: dict[str, list[StampedEvent]] = {}
+        self.repeats: dict[str, dict[bytes, list[str]]] = {}
 
     @property
     def connection(self) -> sa.Connection:
@@ -126,6 +127,7 @@ class SqlAppend:
         )
         for each in events:
             self._foreseen.pop(str(each.originator_id), None)
+            self.repeats.pop(each.subject_ref, None)
         self._latest = {transaction.subject_ref, transaction.idempotency_tag}.union(
             *((each.originator_id, each.subject_ref) for each in events)
         )

@@ -21,6 +21,14 @@ def add_segment(connection: sa.Connection, ledger: str, segment: Segment) -> Non
     statements.NEW_SEGMENT.run(connection, ledger=ledger, **values)
 
 
+def payload_bytes(connection: sa.Connection, ledger: str, *, first: int, last: int) -> int:
+    """Return how many bytes of events *first* to *last* are sealed here."""
+    statement = statements.PAYLOAD_BYTES
+    row = statement.first(connection, ledger=ledger, first=first, last=last)
+    assert row is not None, "a sum has a row"
+    return int(row[0])
+
+
 def droppable(
     connection: sa.Connection, ledger: str, *, first: int, last: int
 ) -> Sequence[int]:

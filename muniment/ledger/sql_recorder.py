@@ -92,6 +92,13 @@ class SqlRecorder(LedgerRecorder):
         except of_drivers("IntegrityError") as error:
             raise IntegrityError(str(error)) from error
 
+    def damages(self) -> Sequence[str]:
+        with self.reading() as connection:
+            if connection.dialect.name != "sqlite":
+                return ()
+            check = connection.exec_driver_sql("PRAGMA integrity_check(20)")
+            return [str(each) for each in check.scalars() if each != "ok"]
+
     def present(self) -> Present:
         with self.reading() as connection:
             return self._present(connection)
@@ -225,6 +232,10 @@ class SqlRecorder(LedgerRecorder):
                 connection, ledger=self.ledger, after=after, most=limit
             )
         return cast("Sequence[StoredRow]", rows)
+
+    def payload_bytes(self, *, first: int, last: int) -> int:
+        with self.reading() as connection:
+            return sql_cold.payload_bytes(connection, self.ledger, first=first, last=last)
 
     def tree_heads(self) -> Sequence[tuple[int, str]]:
         with self.reading() as connection:

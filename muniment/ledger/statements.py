@@ -291,12 +291,20 @@ SEGMENTS = Prepared(
     .where(_segment.ledger == _LEDGER)
     .order_by(_segment.first_tx)
 )
+_SPAN = (
+    _event.ledger == _LEDGER,
+    _event.position >= sa.bindparam("first", type_=sa.BigInteger),
+    _event.position <= sa.bindparam("last", type_=sa.BigInteger),
+)
+PAYLOAD_BYTES = Prepared(
+    sa.select(
+        sa.func.coalesce(sa.func.sum(sa.func.length(_event.state)), sa.literal_column("0"))
+    ).where(*_SPAN)
+)
 DROPPABLE = Prepared(
     sa.select(_event.position)
     .where(
-        _event.ledger == _LEDGER,
-        _event.position >= sa.bindparam("first", type_=sa.BigInteger),
-        _event.position <= sa.bindparam("last", type_=sa.BigInteger),
+        *_SPAN,
         _event.stream >= sa.literal_column(f"'{FACT}'"),
         _event.stream < sa.literal_column(f"'{FACT}~'"),
         sa.func.length(_event.state) > sa.literal_column("0"),

@@ -21,6 +21,7 @@ from muniment.ledger.bulk import insert_rows
 from muniment.ledger.database import reading, scrub, writing
 from muniment.ledger.destruction import Destructions, Step
 from muniment.ledger.payload_keys import wrapped_payload_key
+from muniment.ledger.prepared import Prepared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,12 +144,11 @@ class Thinnings:
 
     def all(self) -> Sequence[Thinning]:
         """Return every thinning there is, in the order they were said."""
-        return self._found(_table.c.ledger == self._ledger)
+        return self._found(_ALL)
 
     def unfinished(self) -> Sequence[Thinning]:
         """Return those that are not done."""
-        done = Step.DONE.value
-        return self._found((_table.c.ledger == self._ledger) & (_table.c.step != done))
+        return self._found(_UNFINISHED)
 
     def remaining(self, thinning: Thinning) -> int:
         """Return how many keys are left of what went."""
@@ -170,21 +170,20 @@ class Thinnings:
         """Overwrite what was deleted; whether no trace is left in files of the vault."""
         return scrub(self._engine, ("stream_key", "payload_key"))
 
-    def _found(self, where: sa.ColumnElement[bool]) -> Sequence[Thinning]:
-        query = sa.select(_table).where(where)
+    def _found(self, query: Prepared) -> Sequence[Thinning]:
         with reading(self._engine) as connection:
-            rows = connection.execute(query.order_by(_table.c.position)).mappings().all()
+            rows = query.rows(connection, ledger=self._ledger)
         return [
             Thinning(
-                subject_ref=row["subject_ref"],
-                stream=row["stream"],
-                until=Instant(row["until_us"]),
-                versions=tuple((one, other) for one, other in json.loads(row["versions"])),
-                key_id=row["key_id"],
-                position=row["position"],
-                step=Step(row["step"]),
+                subject_ref=subject_ref,
+                stream=stream,
+                until=Instant(until_us),
+                versions=tuple((one, other) for one, other in json.loads(versions)),
+                key_id=key_id,
+                position=position,
+                step=Step(step),
             )
-            for row in rows
+            for subject_ref, stream, position, until_us, key_id, versions, step in rows
         ]
 
     def _drop_payload_keys(
@@ -251,6 +250,13 @@ class Thinnings:
 
 
 _table = tables.thinning
+_of_ledger = (
+    sa.select(*(each for each in _table.c if each is not _table.c.ledger))
+    .where(_table.c.ledger == sa.bindparam("ledger"))
+    .order_by(_table.c.position)
+)
+_ALL = Prepared(_of_ledger)
+_UNFINISHED = Prepared(_of_ledger.where(_table.c.step != Step.DONE.value))
 
 _own = tables.payload_key.c
 _DROP_PAYLOAD_KEYS = sa.delete(tables.payload_key).where(

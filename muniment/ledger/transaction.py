@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import msgspec
 import sqlalchemy as sa
@@ -67,6 +68,7 @@ class Request:
         outlasts: Whether who did it stays readable once the subject is erased.
         session_id: The session it is about, where the caller names neither.
         subject_ref: The subject as it was found before; it is not made anew.
+        says: A content of which it is asked whether a fact says it already.
     """
 
     action: str
@@ -79,6 +81,7 @@ class Request:
     outlasts: bool = False
     session_id: str | None = None
     subject_ref: str | None = None
+    says: tuple[str, Traits] | None = None
 
 
 class FactChange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -140,7 +143,15 @@ class Transaction:
         self._streams: dict[str, _Stream] = {}
         self._added: list[tuple[str, int, Event]] = []
         self._tags: dict[tuple[str, str | None, str | None], bytes] = {}
-        self.state = self._subject_state()
+
+    @cached_property
+    def state(self) -> SubjectState:
+        return state_of(self._stream(SUBJECT + self.subject.ref).history)
+
+    @property
+    def repeats(self) -> Mapping[bytes, Sequence[str]]:
+        """By digest the facts that say a content, of those asked for beforehand."""
+        return self._append.repeats.get(self.subject.ref, {})
 
     @property
     def connection(self) -> sa.Connection | None:
@@ -164,10 +175,9 @@ class Transaction:
     def tag_of(self, text: str, traits: Traits) -> bytes:
         """Return the keyed digest of *text* as a fact of its category and attribute."""
         said = text, traits.category, traits.attribute
-        known = self._tags.get(said)
-        if known is None:
-            known = self._tags[said] = tag_of(self.subject, text, traits)
-        return known
+        if said not in self._tags:
+            self._tags[said] = tag_of(self.subject, text, traits)
+        return self._tags[said]
 
     def key_id(self, fact_id: str) -> int:
         """Return the key of a fact that has been written before."""
@@ -213,15 +223,15 @@ class Transaction:
     def open_stream(self, stream: str, event: Event) -> None:
         """Collect the first event of a stream that nobody can have named before."""
         self._streams[stream] = _Stream((), None)
-        self._add(stream, [event])
+        self.add_to(stream, [event])
 
     def add(self, fact_id: str, events: Sequence[FactEvent]) -> None:
         """Collect events of a fact."""
-        self._add(FACT + fact_id, events)
+        self.add_to(FACT + fact_id, events)
 
     def add_to_subject(self, events: Sequence[SubjectEvent]) -> None:
         """Collect events of the subject itself."""
-        self._add(SUBJECT + self.subject.ref, events)
+        self.add_to(SUBJECT + self.subject.ref, events)
 
     def session(self, session_id: str) -> SessionState:
         """
@@ -249,7 +259,7 @@ class Transaction:
             unread = last.sealed.originator_version if last else 0
             key = self._key_of([last]) if last and not self._is_parted(last) else None
             self._streams[stream] = _Stream((), key, unread)
-        self._add(stream, events)
+        self.add_to(stream, events)
 
     def _is_parted(self, last: StampedEvent) -> bool:
         """Whether the key *last* was sealed with is being destroyed for something else."""
@@ -276,8 +286,9 @@ class Transaction:
         return last.sealed.originator_version if last else 0
 
     def add_to(self, stream: str, events: Sequence[Event]) -> None:
-        """Collect events of a stream that is of neither a fact nor the subject itself."""
-        self._add(stream, events)
+        """Collect events of a stream, as it is named in the ledger."""
+        known = self._stream(stream)
+        self._added.extend((stream, known.add(event), event) for event in events)
 
     def stream(self, stream: str) -> tuple[Event, ...]:
         """Return the events of such a stream of the subject, oldest first."""
@@ -318,10 +329,6 @@ class Transaction:
             return [(0, self.subject.key)] * count
         return self._vault.take(self.subject, count)
 
-    def _add(self, name: str, events: Sequence[Event]) -> None:
-        stream = self._stream(name)
-        self._added.extend((name, stream.add(event), event) for event in events)
-
     def _draft(self, name: str, version: int, event: Event) -> DraftEvent:
         key = self._streams[name].key
         assert key is not None, "every stream that is written has its key"
@@ -338,10 +345,6 @@ class Transaction:
         if isinstance(event, FactAsserted | FactRevised) and event.content is not None:
             return self.tag_of(event.content.text, event.traits)
         return None
-
-    def _subject_state(self) -> SubjectState:
-        history = self._stream(SUBJECT + self.subject.ref).history
-        return state_of(history)
 
     def _stream(self, name: str) -> _Stream:
         known = self._streams.get(name)

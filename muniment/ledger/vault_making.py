@@ -8,8 +8,9 @@ import sqlalchemy as sa
 
 from muniment.ledger import sealing
 from muniment.ledger import vault_statements as statements
-from muniment.ledger.database import writing
+from muniment.ledger.database import reading, writing
 from muniment.ledger.keys import KeyRing
+from muniment.ledger.prepared import Row
 
 
 def vault(engine: sa.Engine, keys: KeyRing, *, lock_timeout: float) -> str:
@@ -19,13 +20,11 @@ def vault(engine: sa.Engine, keys: KeyRing, *, lock_timeout: float) -> str:
     Raises:
         VaultMismatchError: If it goes by a key that is not at hand.
     """
-    with _making(engine, lock_timeout) as connection:
+    with reading(engine) as connection:
         row = statements.VAULT.first(connection)
-        if row is None:
-            row = os.urandom(8).hex(), keys.ids()[0]
-            statements.NEW_VAULT.run(
-                connection, vault_id=row[0], kek_id=row[1], next_key_id=1, epoch=0
-            )
+    if row is None:
+        with _making(engine, lock_timeout) as connection:
+            row = _the_vault(connection, keys)
     keys.key(row[1])
     return str(row[0])
 
@@ -35,14 +34,34 @@ def ledger_key(
 ) -> bytes:
     """Return the key of a ledger; make it if there is none."""
     place = f"ledger-key/{ledger}".encode()
-    with _making(engine, lock_timeout) as connection:
+    with reading(engine) as connection:
         row = statements.LEDGER_KEY.first(connection, ledger=ledger)
-        if row is None:
-            row = wrapped(connection, keys, sealing.new_key(), place)
-            statements.NEW_LEDGER_KEY.run(
-                connection, ledger=ledger, kek_id=row[0], wrapped=row[1]
-            )
+    if row is None:
+        with _making(engine, lock_timeout) as connection:
+            row = _the_ledger_key(connection, keys, ledger, place)
     return keys.unwrap(row[0], row[1], place=place)
+
+
+def _the_vault(connection: sa.Connection, keys: KeyRing) -> Row:
+    row = statements.VAULT.first(connection)
+    if row is None:
+        row = os.urandom(8).hex(), keys.ids()[0]
+        statements.NEW_VAULT.run(
+            connection, vault_id=row[0], kek_id=row[1], next_key_id=1, epoch=0
+        )
+    return row
+
+
+def _the_ledger_key(
+    connection: sa.Connection, keys: KeyRing, ledger: str, place: bytes
+) -> Row:
+    row = statements.LEDGER_KEY.first(connection, ledger=ledger)
+    if row is None:
+        row = wrapped(connection, keys, sealing.new_key(), place)
+        statements.NEW_LEDGER_KEY.run(
+            connection, ledger=ledger, kek_id=row[0], wrapped=row[1]
+        )
+    return row
 
 
 def wrapped(

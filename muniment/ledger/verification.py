@@ -37,7 +37,7 @@ class Finding:
     Attributes:
         position: Where; the first event it concerns. ``None`` for no event.
         kind: ``payload``, ``envelope``, ``order``, ``missing``, ``extra``, ``tree``,
-            ``tree head``, ``truncated`` or ``projection``.
+            ``tree head``, ``truncated``, ``projection`` or ``database``.
         problem: What is wrong, in words.
     """
 

@@ -139,9 +139,13 @@ class Conversation(InlineAccount, DerivedStore, Protocol):
         """Return the receipts asked for in a period, oldest first; of many the newest."""
 
     def uses(
-        self, fact_ids: Sequence[str], until: Instant
+        self, fact_ids: Sequence[str], until: Instant, *, position: int
     ) -> Mapping[str, Sequence[Instant]]:
-        """Return when each of some facts was given to an agent up to then, in order."""
+        """
+        Return when each of some facts was given to an agent up to then, in order.
+
+        As far as the receipts up to *position* say so.
+        """
 
     def use_counts(self, fact_ids: Sequence[str], *, position: int) -> Mapping[str, int]:
         """

@@ -91,11 +91,16 @@ class MemoryConversation:
         return [self._event(row) for row in (found[-limit:] if limit else found)]
 
     def uses(
-        self, fact_ids: Sequence[str], until: Instant
+        self, fact_ids: Sequence[str], until: Instant, *, position: int
     ) -> Mapping[str, Sequence[Instant]]:
         found: dict[str, list[Instant]] = {}
         for row in self._rows:
-            if isinstance(row, UseRow) and row.fact_id in fact_ids and row.used_at <= until:
+            if (
+                isinstance(row, UseRow)
+                and row.fact_id in fact_ids
+                and row.used_at <= until
+                and row.position <= position
+            ):
                 found.setdefault(row.fact_id, []).append(row.used_at)
         return {fact_id: sorted(times) for fact_id, times in found.items()}
 
@@ -110,7 +115,8 @@ class MemoryConversation:
         return {fact_id: min(count, USES_MAX) for fact_id, count in counts.items()}
 
     def last_used(self, fact_ids: Sequence[str]) -> Mapping[str, Instant]:
-        return {each: times[-1] for each, times in self.uses(fact_ids, FOREVER).items()}
+        found = self.uses(fact_ids, FOREVER, position=FOREVER)
+        return {each: times[-1] for each, times in found.items()}
 
     def rows(self) -> Iterator[AccountRow]:
         others = [row for row in self._rows if not isinstance(row, SessionRow)]

@@ -60,6 +60,9 @@ class MemoryTimeline:
             _blank(rows, change.fact_id, without_digest(change))
         self._rows = rows
 
+    def foresee(self, append: Append, said: Sequence[tuple[str, bytes]]) -> None:
+        pass
+
     def of_subject(self, query: BeliefQuery) -> Sequence[Believed]:
         found = [row for row in self._rows.values() if _answers(row, query)]
         found.sort(key=_place)

@@ -104,10 +104,11 @@ class SqlConversation:
         return found[::-1]
 
     def uses(
-        self, fact_ids: Sequence[str], until: Instant
+        self, fact_ids: Sequence[str], until: Instant, *, position: int
     ) -> Mapping[str, Sequence[Instant]]:
         found: dict[str, list[Instant]] = {}
-        for fact_id, used_at in self._of_facts(use_statements.USES, fact_ids, until=until):
+        bounds = {"until": until, "position": position}
+        for fact_id, used_at in self._of_facts(use_statements.USES, fact_ids, **bounds):
             found.setdefault(fact_id, []).append(Instant(used_at))
         return found
 

@@ -53,6 +53,21 @@ class SqlTimeline:
         """Say by what the events of the ledger are opened."""
         self._mapper = mapper
 
+    def foresee(self, append: Append, said: Sequence[tuple[str, bytes]]) -> None:
+        connection = append.connection
+        assert connection is not None, "an append of this recorder has a connection"
+        if connection.dialect.name != "postgresql":
+            return  # SQLite is no journey away.
+        refs, tags = zip(*said, strict=True)
+        known = append.repeats
+        for subject_ref, tag in said:
+            known.setdefault(subject_ref, {})[tag] = []
+        rows = _REPEATS_OF_EACH.rows(
+            connection, ledger=self._ledger, refs=list(refs), tags=list(tags)
+        )
+        for subject_ref, tag, fact_id in rows:
+            known[subject_ref][bytes(tag)].append(fact_id)
+
     def apply(self, append: Append, changes: Sequence[FactChange]) -> None:
         assert isinstance(append, SqlAppend), "the ledger is in the same database"
         opened: list[tuple[object, ...]] = []
@@ -318,6 +333,31 @@ _REPEATS = Prepared(
 _REPEATS_OF_ALL = Prepared(
     _REPEATED.where(
         _c.content_tag == sa.any_(sa.bindparam("tags", type_=sa.ARRAY(sa.LargeBinary)))
+    )
+)
+_ASKED = (
+    sa.func.unnest(
+        sa.bindparam("refs", type_=sa.ARRAY(sa.Text)),
+        sa.bindparam("tags", type_=sa.ARRAY(sa.LargeBinary)),
+    )
+    .table_valued(sa.column("ref", sa.Text), sa.column("tag", sa.LargeBinary))
+    .render_derived(name="asked")
+)
+_SAYS_IT = (
+    # In an order of its own it is not taken apart: each is found by the index.
+    sa.select(_c.fact_id)
+    .where(
+        _c.ledger == _text("ledger"),
+        _c.subject_ref == _ASKED.c.ref,
+        _c.content_tag == _ASKED.c.tag,
+        _c.recorded_to_us == sa.literal_column(str(FOREVER)),
+    )
+    .order_by(_c.fact_id)
+    .lateral("found")
+)
+_REPEATS_OF_EACH = Prepared(
+    sa.select(_ASKED.c.ref, _ASKED.c.tag, _SAYS_IT.c.fact_id).join_from(
+        _ASKED, _SAYS_IT, sa.true()
     )
 )
 _TAGS = 100

@@ -19,7 +19,7 @@ def _int(name: str) -> sa.BindParameter[int]:
 
 USES = among(
     sa.select(_u.fact_id, _u.used_at_us)
-    .where(_OURS, _u.used_at_us <= _int("until"))
+    .where(_OURS, _u.used_at_us <= _int("until"), _u.position <= _int("position"))
     .order_by(_u.used_at_us),
     _u.fact_id,
 )

@@ -1,12 +1,12 @@
 """What each leg of a search makes of documents, but for the terms and the vectors. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Final
 
 from muniment.domain.time import BEGINNING
 from muniment.recall import ranking
-from muniment.recall.documents import Document
+from muniment.recall.believed import Document
 from muniment.recall.tokens import normal, terms
 
 
@@ -16,37 +16,67 @@ _CONVERSATION_US: Final = 3_600_000_000
 _SAME_ID, _SAME_TEXT, _PHRASE = 3.0, 2.0, 1.0
 
 
-def exact(question: str, documents: Sequence[Document]) -> list[float]:
-    """Return 3 for the fact with that id, 2 for that text, 1 for a phrase of it, else 0."""
-    plain, bare = normal(question), question.strip()
-    wanted = set(terms(question))
-    return [
-        _SAME_ID
-        if each.row.fact_id == bare
-        else _SAME_TEXT
-        if each.opened.plain == plain
-        else _PHRASE
-        # A word within another is no phrase: every term has to be there, too.
-        if plain in each.opened.plain and wanted <= each.opened.counts.keys()
-        else 0.0
-        for each in documents
-    ]
+Neighbours = tuple[Sequence[int | None], Sequence[int | None]]
+"""Where the one said just before, and just after, each document stands."""
+
+_Entity = tuple[str, ...]
 
 
-def entities(question: str, documents: Sequence[Document]) -> list[float]:
-    """Return the rarity, added up, of the entities of each document that are asked for."""
-    wanted = set(terms(question))
-    named = {
-        entity
-        for each in documents
-        for entity in each.opened.entities
-        if entity and wanted.issuperset(entity)
-    }
-    if not named:
-        return [0.0] * len(documents)
-    return ranking.shares(
-        [[entity in each.opened.entities for each in documents] for entity in sorted(named)]
-    )
+def exact(
+    question: str,
+    documents: Sequence[Document],
+    index: ranking.TermIndex,
+    facts: Mapping[str, Sequence[int]],
+) -> list[float]:
+    """
+    Return 3 for the fact with that id, 2 for that text, 1 for a phrase of it, else 0.
+
+    Args:
+        question: Not blank.
+        documents: To be compared.
+        index: Of their terms.
+        facts: By id, where each stands.
+    """
+    plain = normal(question)
+    scores = [0.0] * len(documents)
+    # A word within another is no phrase: every term has to be there, too.
+    for place in index.having_all(set(terms(question))):
+        text = documents[place].opened.plain
+        if plain in text:
+            scores[place] = _SAME_TEXT if plain == text else _PHRASE
+    for place in facts.get(question.strip(), ()):
+        scores[place] = _SAME_ID
+    return scores
+
+
+class Entities:
+    """
+    Where each entity is among documents.
+
+    Args:
+        mentioned: The terms of the entities that each document mentions.
+    """
+
+    def __init__(self, mentioned: Sequence[Sequence[_Entity]]) -> None:
+        self._total = len(mentioned)
+        self._having: dict[_Entity, list[int]] = {}
+        for place, of_one in enumerate(mentioned):
+            for entity in dict.fromkeys(of_one):
+                self._having.setdefault(entity, []).append(place)
+        self._by_term: dict[str, list[_Entity]] = {}
+        for entity in filter(None, self._having):
+            self._by_term.setdefault(entity[0], []).append(entity)
+
+    def named(self, question: str) -> list[float]:
+        """Return the rarity, added up, of the entities of each that are asked for."""
+        wanted = set(terms(question))
+        named = sorted(
+            entity
+            for term in wanted
+            for entity in self._by_term.get(term, ())
+            if wanted.issuperset(entity)
+        )
+        return ranking.shares([self._having[each] for each in named], self._total)
 
 
 def above_mean(cosines: Sequence[float | None]) -> list[float]:
@@ -56,9 +86,7 @@ def above_mean(cosines: Sequence[float | None]) -> list[float]:
     return [0.0 if each is None else each - mean for each in cosines]
 
 
-def neighbours(
-    documents: Sequence[Document],
-) -> tuple[list[int | None], list[int | None]]:
+def neighbours(documents: Sequence[Document]) -> Neighbours:
     """
     Return for each document where the one said just before and just after it stands.
 

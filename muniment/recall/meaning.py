@@ -4,8 +4,6 @@ from array import array
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from importlib import util
-from operator import mul, sub
 from typing import Final
 
 from muniment.domain.time import Instant
@@ -19,17 +17,14 @@ from muniment.projections.ports import (
     VersionVectors,
 )
 from muniment.projections.vectors import chunks
-from muniment.recall.documents import Document, statements
+from muniment.recall.arranged import Arranged
+from muniment.recall.believed import Document
+from muniment.recall.rows import Cosines, Rows, less, mean
 from muniment.recall.small_talk import SMALL_TALK
 
 
 _MADE_MAX: Final = 64
 """So many missing vectors a search makes itself; more are left to who keeps them up."""
-
-_HAS_NUMPY: Final = util.find_spec("numpy") is not None
-
-Cosines = Sequence[float | None]
-"""One for each document; ``None`` where its version has no vector yet."""
 
 
 class Asking(Enum):
@@ -112,18 +107,18 @@ class Meaning:
     def nearness(
         self,
         question: str,
-        documents: Sequence[Document],
+        arranged: Arranged,
         recorded_at: Instant,
         *,
         asking: Asking,
         known: tuple[str, Vector] | None = None,
     ) -> Nearness:
         """
-        Return how near *documents* are to *question*, as of *recorded_at*.
+        Return how near documents are to *question*, as of *recorded_at*.
 
         Args:
             question: Its text.
-            documents: To be compared.
+            arranged: To be compared.
             recorded_at: By the model in use then.
             asking: How the question is put.
             known: A model, and the vector of *question* by it, if it was asked already.
@@ -135,24 +130,22 @@ class Meaning:
         embedder = self._embedder_of(generation)
         if embedder is None:
             return _unserved(f"the model of then, {model}, is not configured", model)
-        if not documents:
+        if not arranged.documents:
             return Nearness(cosines=[], unserved=None, model=model)
         try:
             is_known = known is not None and known[0] == model
             asked = known[1] if known and is_known else embedder.query(question)
             if asking is Asking.IN_CONVERSATION:
-                asked = _less(asked, self._small_talk_by(embedder))
+                asked = less(asked, self._small_talk_by(embedder))
         except EmbedderUnavailableError as error:
             own = self.embedder is not None and self.embedder.name == model
             whose = "" if own else f"the model of then, {model}, does not answer: "
             return _unserved(f"{whose}{error.problem}", model)
-        self._fetch(embedder, documents)
-        cosines = _cosines(
-            asked,
-            [each.opened.vectors.get(model) for each in documents],
-            beyond_mean=asking is Asking.PLAIN,
-        )
-        missing = sum(each is None for each in cosines)
+        if not arranged.has_every_vector(model):
+            self._fetch(embedder, arranged.documents)
+        rows = arranged.rows(model)
+        cosines = rows.products(asked, beyond_mean=asking is Asking.PLAIN)
+        missing = 0 if rows.is_whole else sum(each is None for each in cosines)
         return Nearness(
             cosines=cosines,
             unserved=f"{missing} facts have no vector yet" if missing else None,
@@ -172,7 +165,7 @@ class Meaning:
         found = self._small_talk.get(embedder.name)
         if found is None:
             batches = chunks(SMALL_TALK, embedder.batch)
-            found = _mean([each for some in batches for each in embedder.queries(some)])
+            found = mean([each for some in batches for each in embedder.queries(some)])
             self._small_talk[embedder.name] = found
         return found
 
@@ -207,18 +200,16 @@ class Meaning:
         unmade = [each for each in missing if model not in each.opened.vectors]
         # The other versions come later, or the first search after a load would wait.
         if 0 < len(unmade) <= _MADE_MAX:
-            made = Embedding(self._vectors, embedder).new(statements(unmade))
+            made = Embedding(self._vectors, embedder).new(
+                [each.statement for each in unmade]
+            )
             _remember(model, unmade, made)
 
 
-def likeness(
-    seeds: "Sequence[tuple[float, array[float]]]", vectors: "Sequence[array[float] | None]"
-) -> Cosines:
-    """Return the similarity of each of *vectors* to the *seeds*, by weight, added up."""
-    if not seeds:
-        return [None] * len(vectors)
+def likeness(seeds: "Sequence[tuple[float, array[float]]]", rows: Rows) -> Cosines:
+    """Return the similarity of each of *rows* to the *seeds*, by weight, added up."""
     sums = zip(*([weight * each for each in seed] for weight, seed in seeds), strict=True)
-    return _cosines(array("f", map(sum, sums)), vectors, beyond_mean=False)
+    return rows.products(array("f", map(sum, sums)))
 
 
 def _remember(
@@ -236,46 +227,3 @@ def _remember(
 
 def _unserved(why: str, model: str) -> Nearness:
     return Nearness(cosines=None, unserved=why, model=model)
-
-
-def _cosines(
-    asked: Vector, vectors: "Sequence[array[float] | None]", *, beyond_mean: bool
-) -> Cosines:
-    there = [each for each in vectors if each is not None]
-    products = iter(_products(asked, there, beyond_mean=beyond_mean) if there else ())
-    return [None if each is None else next(products) for each in vectors]
-
-
-def _products(
-    asked: Vector, vectors: "Sequence[array[float]]", *, beyond_mean: bool
-) -> Sequence[float]:
-    """
-    Return the inner product of *asked* with each vector.
-
-    Args:
-        asked: What they are compared with.
-        vectors: At least one; all of length one.
-        beyond_mean: Whether less that of their mean.
-    """
-    if not _HAS_NUMPY:
-        wanted = _less(asked, _mean(vectors)) if beyond_mean else asked
-        return [sum(map(mul, wanted, each)) for each in vectors]
-    import numpy as np  # noqa: PLC0415 - comes with the embedders that need it
-
-    matrix = np.frombuffer(b"".join(vectors), dtype="f4").reshape(len(vectors), -1)
-    question = np.asarray(asked, dtype="f4")
-    if beyond_mean:
-        # Their order decides how it is rounded, and is the same whenever they are ranked.
-        question = question - matrix.mean(axis=0, dtype="f8").astype("f4")
-    # Row by row, not as one product: how BLAS adds up depends on how many rows there are,
-    # and what is compared with the same must have the same score among however many.
-    products: list[float] = (matrix * question).sum(axis=1).tolist()
-    return products
-
-
-def _less(asked: Vector, usual: Vector) -> Vector:
-    return array("f", map(sub, asked, usual))
-
-
-def _mean(vectors: Sequence[Vector]) -> Vector:
-    return array("f", (sum(each) / len(vectors) for each in zip(*vectors, strict=True)))

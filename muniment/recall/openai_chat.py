@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from muniment.errors import ConfigurationError, SummarizerUnavailableError
-from muniment.recall.context import as_data
+from muniment.recall.quoting import as_data
 from muniment.recall.summary import Line
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from muniment.domain.time import AsOf, Instant
 from muniment.ledger.vault import Subject
-from muniment.recall.documents import Document
+from muniment.recall.believed import Document
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,8 +6,9 @@ the last bit whenever the same things are ranked.
 """
 
 import math
-from collections.abc import Mapping, Sequence
-from heapq import heappop, heapreplace
+from array import array
+from collections.abc import Collection, Mapping, Sequence
+from heapq import heappop, heapreplace, nlargest
 from typing import Final
 
 
@@ -18,63 +19,104 @@ _SATURATION: Final = 1.2
 _LENGTH_SHARE: Final = 0.75
 """The usual k1 and b of BM25."""
 
+_LOOKED_FOR_MAX: Final = 16
+"""To look for so many terms takes less than to see where every term is."""
+
 _DIVERSE_MAX: Final = 20
 """So many are chosen for being unlike each other; nobody reads further with that care."""
+
+_LOOKED_AT: Final = 3
+"""So many are looked at for each that is chosen."""
 
 _BEFORE: Final = 0.4
 _AFTER: Final = 0.2
 """What a turn of a conversation gets of the score of the one before it, and after it."""
 
 
-def bm25(
-    question: Sequence[str],
-    counts: Sequence[Mapping[str, int]],
-    lengths: Sequence[int],
-    *,
-    weights: Mapping[str, float],
-) -> list[float]:
+class TermIndex:
     """
-    Return how well each document matches the terms of a question.
+    Where each term is among documents.
 
     Args:
-        question: Its terms; a repeated one counts once more.
         counts: The terms of each document.
         lengths: How many terms each has.
-        weights: Of terms that do not count in full.
-
-    Source:
-        S. Robertson, H. Zaragoza, *The Probabilistic Relevance Framework: BM25 and
-        Beyond*, 2009, section 3.4.
     """
-    scores = [0.0] * len(counts)
-    mean = sum(lengths) / len(lengths) if lengths else 0.0
-    norms = [
-        _SATURATION * (1 - _LENGTH_SHARE + _LENGTH_SHARE * each / mean) for each in lengths
-    ]
-    for term in question:
-        having = [place for place, terms in enumerate(counts) if term in terms]
-        rarity = weights.get(term, 1.0) * _rarity(len(having), len(counts))
-        for place in having:
-            often = counts[place][term]
-            scores[place] += rarity * often * (_SATURATION + 1) / (often + norms[place])
-    return scores
+
+    def __init__(self, counts: Sequence[Mapping[str, int]], lengths: Sequence[int]) -> None:
+        mean = sum(lengths) / len(lengths) if lengths else 0.0
+        self._counts = counts
+        self._norms = [
+            _SATURATION * (1 - _LENGTH_SHARE + _LENGTH_SHARE * each / mean)
+            for each in lengths
+        ]
+        self._looked_for: dict[str, Sequence[int]] = {}
+        self._every: Mapping[str, Sequence[int]] | None = None
+
+    def having(self, term: str) -> Sequence[int]:
+        """Return where the documents stand that have *term*."""
+        if self._every is not None:
+            return self._every.get(term, ())
+        found = self._looked_for.get(term)
+        if found is None:
+            if len(self._looked_for) >= _LOOKED_FOR_MAX:
+                self._every = self._every_term()
+                return self._every.get(term, ())
+            found = [place for place, terms in enumerate(self._counts) if term in terms]
+            self._looked_for[term] = found
+        return found
+
+    def having_all(self, terms: Collection[str]) -> list[int]:
+        """Return where the documents stand that have every one of *terms*, at least one."""
+        rarest = min(map(self.having, terms), key=len)
+        wanted = set(terms)
+        return [place for place in rarest if wanted <= self._counts[place].keys()]
+
+    def _every_term(self) -> Mapping[str, Sequence[int]]:
+        # Arrays, as they are small, and nothing that the garbage collector has to visit.
+        found: dict[str, array[int]] = {}
+        for place, terms in enumerate(self._counts):
+            for term in terms:
+                if term not in found:
+                    found[term] = array("I")
+                found[term].append(place)
+        return found
+
+    def bm25(self, question: Sequence[str], *, weights: Mapping[str, float]) -> list[float]:
+        """
+        Return how well each document matches the terms of a question.
+
+        Args:
+            question: Its terms; a repeated one counts once more.
+            weights: Of terms that do not count in full.
+
+        Source:
+            S. Robertson, H. Zaragoza, *The Probabilistic Relevance Framework: BM25 and
+            Beyond*, 2009, section 3.4.
+        """
+        counts, norms = self._counts, self._norms
+        scores = [0.0] * len(counts)
+        for term in question:
+            having = self.having(term)
+            rarity = weights.get(term, 1.0) * _rarity(len(having), len(counts))
+            for place in having:
+                often = counts[place][term]
+                scores[place] += rarity * often * (_SATURATION + 1) / (often + norms[place])
+        return scores
 
 
-def shares(groups: Sequence[Sequence[bool]]) -> list[float]:
+def shares(groups: Sequence[Sequence[int]], total: int) -> list[float]:
     """
     Return for each document the rarity of the things it has, added up.
 
     Args:
-        groups: For each thing, whether each document has it.
+        groups: For each thing, where the documents stand that have it.
+        total: How many documents there are.
     """
-    if not groups:
-        return []
-    scores = [0.0] * len(groups[0])
+    scores = [0.0] * total
     for having in groups:
-        rarity = _rarity(sum(having), len(having))
-        for place, has in enumerate(having):
-            if has:
-                scores[place] += rarity
+        rarity = _rarity(len(having), total)
+        for place in having:
+            scores[place] += rarity
     return scores
 
 
@@ -110,15 +152,18 @@ def ranks(
         depth: Only ranks up to this one.
         floor: Scores up to it are no match.
     """
-    matched = [place for place, score in enumerate(scores) if score > floor]
-    matched.sort(key=lambda place: -scores[place])
+    if depth is not None and len(scores) > depth:
+        # Equal to the last one are as many as there are.
+        last = nlargest(depth, scores)[-1]
+        matched = [at for at, each in enumerate(scores) if each >= last and each > floor]
+    else:
+        matched = [at for at, each in enumerate(scores) if each > floor]
+    matched.sort(key=scores.__getitem__, reverse=True)
     found: dict[int, int] = {}
     rank = 0
     for number, place in enumerate(matched, start=1):
         if number == 1 or scores[place] != scores[matched[number - 2]]:
             rank = number
-        if depth is not None and rank > depth:
-            break
         found[place] = rank
     return found
 
@@ -145,15 +190,35 @@ def fused(
     return scores
 
 
+def foremost(scores: Mapping[int, float], count: int, *, spread: float) -> list[int]:
+    """
+    Return which may be among the first *count* once each score is multiplied.
+
+    Args:
+        scores: Of each, above zero.
+        count: At least 1.
+        spread: No factor is more than so many times another one.
+    """
+    if len(scores) <= count:
+        return list(scores)
+    least = nlargest(count, scores.values())[-1] / spread
+    return [place for place, score in scores.items() if score >= least]
+
+
 def faded(age_us: int, half_life_us: float) -> float:
     """Return 1 for what is new or yet to come, a half after one half-life, and so on."""
     return math.exp2(-max(age_us, 0) / half_life_us)
 
 
+def looked_at(limit: int) -> int:
+    """Return how many of the first decide which *limit* `diverse` chooses."""
+    return max(limit, _LOOKED_AT * min(limit, _DIVERSE_MAX))
+
+
 def diverse(
     order: Sequence[int],
     scores: Mapping[int, float],
-    terms: Sequence[Mapping[str, int]],
+    terms: Mapping[int, Mapping[str, int]],
     *,
     limit: int,
     share: float,
@@ -164,7 +229,7 @@ def diverse(
     Args:
         order: Candidates, best first.
         scores: Of each, above zero.
-        terms: Of each document: two that share all of them are one said twice.
+        terms: Of each: two that share all of them are one said twice.
         limit: How many to choose.
         share: 0 for the order as it is; up to 1, where likeness counts like the score.
 
@@ -175,7 +240,7 @@ def diverse(
         return list(order[:limit])
     best = scores[order[0]]
     first = min(limit, _DIVERSE_MAX)
-    places = order[: 3 * first]
+    places = order[: _LOOKED_AT * first]
     likeness = dict.fromkeys(places, 0.0)
     compared = dict.fromkeys(places, 0)
     # Likeness only grows, so most are never compared with any: what they are worth at

@@ -10,7 +10,10 @@ from muniment.domain.time import BEGINNING, Instant
 from muniment.ledger.vault import Subject
 from muniment.projections.uses import UseCounts
 from muniment.recall import legs, ranking
-from muniment.recall.documents import Document, Documents
+from muniment.recall.arranged import Arranged
+from muniment.recall.believed import Document, Found
+from muniment.recall.documents import Documents
+from muniment.recall.factors import FACTORS, SPREAD, Factors
 from muniment.recall.meaning import Asking, Meaning, Nearness, likeness
 from muniment.recall.preselection import FactOf, Preselected, Preselection, Sought
 from muniment.recall.questions import Answer, Filters, Question, Ranked
@@ -32,8 +35,8 @@ _WEIGHTS: Final = {
     ENTITY: 0.3,
     ASSOCIATION: 0.5,
 }
-_WEIGHTS_IN_CONVERSATION: Final = {**_WEIGHTS, KEYWORD: 0.5}
-"""Its words are seldom those of what it calls up."""
+_WEIGHTS_IN_CONVERSATION: Final = {**_WEIGHTS, KEYWORD: 0.5, MEANING: 0.8}
+"""Its words are seldom those of what it calls up; what it is about says more."""
 
 _FUSION: Final = 10
 _MEANING_DEPTH: Final = 100
@@ -46,19 +49,7 @@ _RECENT_WEIGHT: Final = 0.7
 _SYNONYM_WEIGHT: Final = 0.5
 """What a term counts that was not asked for itself."""
 
-_RECENCY: Final = 0.1
-_IMPORTANCE: Final = 0.2
-_CONFIDENCE: Final = 0.2
-_USE: Final = 0.1
-"""How much of a score each of them can give or take."""
-
-_USES_HALF: Final = 4
-"""So many uses give half of what uses can: what is used often is not all that is."""
-
-FACTORS: Final = ("recency", "importance", "confidence", "use")
-
 _LIKENESS: Final = 0.1
-_DAY_US: Final = 86_400_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,7 +83,7 @@ class Searcher:
         preselection: Preselection,
         uses: UseCounts,
     ) -> None:
-        self._uses = uses
+        self._factors = Factors(uses, tuning.half_life_days, tuning.half_lives)
         self._documents = documents
         self._meaning = meaning
         self._tuning = tuning
@@ -108,29 +99,24 @@ class Searcher:
         return answer
 
     def _ranked(self, question: Question, chosen: Preselected | None) -> Answer:
-        usable = {Status(each) for each in question.filters.statuses}
-        found = [
-            each
-            for subject in question.subjects
-            for each in self._of(subject, question, chosen)
-        ]
-        lapsed = {id(each) for each in found if _has_lapsed(each, question)}
-        documents = [
-            each
-            for each in found
-            if each.row.traits.status in usable
-            and each.row.fact_id not in question.hidden
-            and (question.past or id(each) not in lapsed)
-        ]
+        founds = [self._of(each, question, chosen) for each in question.subjects]
+        lapsed = frozenset(
+            id(each)
+            for found in founds
+            for each in found.expiring
+            if _has_lapsed(each, question)
+        )
+        arranged = self._arranged(question, founds, lapsed)
+        documents = arranged.documents
         asked_with = "\n".join((*question.recent, question.text))
         nearness = self._meaning.nearness(
             asked_with,
-            documents,
+            arranged,
             question.known_at,
             asking=_asking(question, chosen),
             known=chosen.asked if chosen else None,
         )
-        scores = self._scores(question, documents, nearness)
+        scores = self._scores(question, arranged, nearness)
         if chosen is not None:
             # How rare a term is among so few says nothing; the engine knows it of all.
             scores[KEYWORD] = [chosen.keyword.get(_name(each), 0.0) for each in documents]
@@ -138,7 +124,7 @@ class Searcher:
         ranks = _ranks(scores, allowed)
         if question.recent and nearness.cosines is not None:
             first = ranking.fused(ranks, _weights(question), k=_FUSION)
-            scores[ASSOCIATION] = _associated(documents, first, nearness.model)
+            scores[ASSOCIATION] = _associated(arranged, first, nearness.model)
             ranks |= _ranks({ASSOCIATION: scores[ASSOCIATION]}, allowed)
         hits = self._ordered(question, documents, scores, ranks)
         unserved = {} if nearness.unserved is None else {MEANING: nearness.unserved}
@@ -171,9 +157,30 @@ class Searcher:
             )
         )
 
+    def _arranged(
+        self, question: Question, founds: Sequence[Found], lapsed: frozenset[int]
+    ) -> Arranged:
+        """Return what of *founds* is ranked."""
+        left_out = frozenset[int]() if question.past else lapsed
+        chosen_by = question.filters.statuses, question.hidden, left_out
+        arranged = self._documents.arrangements.get(founds, chosen_by)
+        if arranged is None:
+            usable = {Status(each) for each in question.filters.statuses}
+            documents = [
+                each
+                for found in founds
+                for each in found.documents
+                if each.row.traits.status in usable
+                and each.row.fact_id not in question.hidden
+                and id(each) not in left_out
+            ]
+            arranged = Arranged(documents)
+            self._documents.arrangements.keep(arranged, founds, chosen_by)
+        return arranged
+
     def _of(
         self, subject: Subject, question: Question, chosen: Preselected | None
-    ) -> list[Document]:
+    ) -> Found:
         as_of, expired_at = question.as_of, question.known_at
         if question.past:
             return self._documents.with_past(subject, as_of)
@@ -186,27 +193,24 @@ class Searcher:
         return self._documents.of_facts(subject, theirs, as_of, expired_at=expired_at)
 
     def _scores(
-        self, question: Question, documents: Sequence[Document], nearness: Nearness
+        self, question: Question, arranged: Arranged, nearness: Nearness
     ) -> dict[str, list[float]]:
-        before, after = legs.neighbours(documents)
         wanted, weights = _widened(question, self._tuning.synonyms)
-        keyword = ranking.bm25(
-            wanted,
-            [each.opened.counts for each in documents],
-            [each.opened.length for each in documents],
-            weights=weights,
-        )
+        keyword = arranged.index.bm25(wanted, weights=weights)
         scores = {
-            EXACT: legs.exact(question.text, documents),
-            KEYWORD: ranking.in_context(keyword, before, after),
-            ENTITY: legs.entities(question.text, documents),
+            EXACT: legs.exact(
+                question.text, arranged.documents, arranged.index, arranged.facts
+            ),
+            KEYWORD: arranged.in_context(keyword),
+            ENTITY: arranged.entities.named(question.text),
         }
         if nearness.cosines is not None:
             scores[MEANING] = legs.above_mean(nearness.cosines)
-            scores[CONTEXT] = ranking.in_context(scores[MEANING], before, after)
-            unknown = [at for at, each in enumerate(nearness.cosines) if each is None]
-            for place in unknown:
-                scores[MEANING][place] = scores[CONTEXT][place] = float("-inf")
+            scores[CONTEXT] = arranged.in_context(scores[MEANING])
+            if nearness.unserved:
+                for place, each in enumerate(nearness.cosines):
+                    if each is None:
+                        scores[MEANING][place] = scores[CONTEXT][place] = float("-inf")
         return scores
 
     def _ordered(
@@ -217,14 +221,17 @@ class Searcher:
         ranks: Mapping[str, Mapping[int, int]],
     ) -> list[Ranked]:
         fused = ranking.fused(ranks, _weights(question), k=_FUSION)
-        factor = self._factors(question, [documents[place] for place in fused])
-        factors = dict(zip(fused, factor, strict=True))
-        final = {place: score * (1 + sum(factors[place])) for place, score in fused.items()}
+        # What cannot be shown whatever its factors are needs none.
+        count = ranking.looked_at(question.limit)
+        places = ranking.foremost(fused, count, spread=SPREAD)
+        factor = self._factors.of(question, [documents[place] for place in places])
+        factors = dict(zip(places, factor, strict=True))
+        final = {at: fused[at] * (1 + sum(factors[at])) for at in places}
         order = _best_first(documents, final)
         chosen = ranking.diverse(
             order,
             final,
-            [each.opened.counts for each in documents],
+            {at: documents[at].opened.counts for at in order},
             limit=question.limit,
             share=_LIKENESS,
         )
@@ -239,41 +246,6 @@ class Searcher:
             for place in chosen
         ]
 
-    def _factors(
-        self, question: Question, documents: Sequence[Document]
-    ) -> list[tuple[float, ...]]:
-        """Return by document what is added to 1 to multiply its score with."""
-        valid_at, half_lives = question.as_of.valid_at, self._tuning.half_lives
-        usual = self._tuning.half_life_days
-        uses = self._uses_of(question, documents)
-        found: list[tuple[float, ...]] = []
-        for each in documents:
-            row, traits = each.row, each.row.traits
-            start = row.recorded.start if row.valid.start == BEGINNING else row.valid.start
-            days = half_lives.get(traits.category or "", usual)
-            used = uses.get(row.fact_id, 0)
-            found.append(
-                (
-                    _RECENCY * ranking.faded(valid_at - start, days * _DAY_US),
-                    _IMPORTANCE * (traits.importance - 0.5),
-                    _CONFIDENCE * (traits.confidence - 1),
-                    _USE * used / (used + _USES_HALF),
-                )
-            )
-        return found
-
-    def _uses_of(
-        self, question: Question, documents: Sequence[Document]
-    ) -> Mapping[str, int]:
-        """Return by fact how often it was of use, up to the point that was asked for."""
-        theirs: dict[str, list[str]] = {}
-        for each in documents:
-            theirs.setdefault(each.subject.ref, []).append(each.row.fact_id)
-        found: dict[str, int] = {}
-        for ref, fact_ids in theirs.items():
-            found.update(self._uses.uses(ref, fact_ids, position=question.position))
-        return found
-
 
 def _weights(question: Question) -> Mapping[str, float]:
     return _WEIGHTS_IN_CONVERSATION if question.recent else _WEIGHTS
@@ -287,21 +259,24 @@ def _asking(question: Question, chosen: Preselected | None) -> Asking:
 
 def _best_first(documents: Sequence[Document], scores: Mapping[int, float]) -> list[int]:
     """Return the places that have *scores*, ties by fact."""
-    rows = [each.row for each in documents]
-    return sorted(
-        scores,
-        key=lambda place: (-scores[place], rows[place].fact_id, rows[place].valid.start),
-    )
+
+    def standing(place: int) -> tuple[float, str, Instant]:
+        row = documents[place].row
+        return -scores[place], row.fact_id, row.valid.start
+
+    return sorted(scores, key=standing)
 
 
-def _associated(
-    documents: Sequence[Document], first: Mapping[int, float], model: str
-) -> list[float]:
+def _associated(arranged: Arranged, first: Mapping[int, float], model: str) -> list[float]:
     """Return how like in meaning each is to what the other legs put *first*."""
-    vectors = [each.opened.vectors.get(model) for each in documents]
+    documents = arranged.documents
+    vectors = {at: documents[at].opened.vectors.get(model) for at in first}
     places = _best_first(documents, {at: first[at] for at in first if vectors[at]})
     named = [(first[at], vectors[at]) for at in places[:_ASSOCIATED_WITH]]
-    found = likeness([(weight, each) for weight, each in named if each], vectors)
+    seeds = [(weight, each) for weight, each in named if each]
+    if not seeds:
+        return [float("-inf")] * len(documents)
+    found = likeness(seeds, arranged.rows(model))
     return [float("-inf") if each is None else each for each in found]
 
 
@@ -311,6 +286,9 @@ def _ranks(
     """Return by leg the ranks of what may be returned."""
     found: dict[str, dict[int, int]] = {}
     for leg, of_leg in scores.items():
+        if leg == CONTEXT and of_leg is scores[MEANING]:
+            found[leg] = found[MEANING]
+            continue
         by_meaning = leg in (MEANING, CONTEXT, ASSOCIATION)
         nothing = float("-inf") if by_meaning else 0.0
         masked = (

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
+from muniment.recall.naming import CAPITALS, NO_NAMES, kept_in, names_in, numbers_in
 from muniment.recall.tokens import asked, terms
 
 
@@ -24,6 +25,11 @@ DECISIONS_LEAST: Final = 0.5
 
 LENGTH_MOST: Final = 0.9
 """So long may the text of a model be, against what was said."""
+
+LENGTH_LEAST: Final = 0.1
+"""So long has it to be, up to a sentence: in two words nothing is told."""
+
+_LENGTH_DUE: Final = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +91,8 @@ class Extractive:
                 room -= len(sentences[at][1])
         said = [f"{sentences[at][0]}: {sentences[at][1]}" for at in sorted(taken)]
         text = " ".join(said)
-        missing = [each for each in must_keep if not _is_in(each, text)]
+        kept = kept_in(text, must_keep)
+        missing = [each for each in must_keep if each not in kept]
         return f"{text} ({', '.join(missing)})" if missing else text
 
 
@@ -93,12 +100,12 @@ def essentials(lines: Iterable[Line]) -> tuple[str, ...]:
     """Return the names and numbers of *lines* that a summary has to keep, each once."""
     found: dict[str, str] = {}
     for line in lines:
-        named = [*line.entities, *_QUOTED.findall(line.text), *_NUMBERS.findall(line.text)]
-        names = (each.group() for each in _NAMES.finditer(line.text))
-        for each in (*named, *(n for n in names if n.lower() not in _NO_NAMES)):
+        for each in (*line.entities, *_QUOTED.findall(line.text), *names_in(line.text)):
             spelled = each.strip()
             if spelled:
                 found.setdefault(spelled.casefold(), spelled)
+        for value, number in numbers_in(line.text).items():
+            found.setdefault(value, number)
     return tuple(found.values())
 
 
@@ -106,7 +113,7 @@ def retention(summary: str, must_keep: Sequence[str]) -> float:
     """Return the share of *must_keep* that is in *summary*; 1 where there is nothing."""
     if not must_keep:
         return 1.0
-    return sum(_is_in(each, summary) for each in must_keep) / len(must_keep)
+    return len(kept_in(summary, must_keep)) / len({*must_keep})
 
 
 def problem_with(
@@ -118,6 +125,9 @@ def problem_with(
         return "it says nothing"
     if len(summary) > max(200, LENGTH_MOST * len(said)):
         return f"it has {len(summary):,} characters, what was said {len(said):,}"
+    least = min(_LENGTH_DUE, int(LENGTH_LEAST * len(said)))
+    if len(summary) < least:
+        return f"it has {len(summary):,} characters, {least:,} are due"
     kept = retention(summary, must_keep)
     if kept < RETENTION_LEAST:
         return (
@@ -126,7 +136,8 @@ def problem_with(
     left = decisions_kept(summary, lines)
     if left < DECISIONS_LEAST:
         return f"it keeps {left:.0%} of what was decided, {DECISIONS_LEAST:.0%} are due"
-    invented = sorted(set(_NUMBERS.findall(summary)) - set(_NUMBERS.findall(said)))
+    known = numbers_in(said)
+    invented = [each for value, each in numbers_in(summary).items() if value not in known]
     invented += sorted(_capitals(summary) - set(_WORDS.findall(said.casefold())))
     if invented:
         return f"nobody said {invented[0]}"
@@ -165,10 +176,10 @@ def _unsaid(summary: str, lines: Sequence[Line]) -> str | None:
 
 
 def _capitals(text: str) -> set[str]:
-    """Return the names in *text*, word by word."""
-    found = (each.group() for each in _NAMES.finditer(text))
+    """Return the names in *text* that are written large, word by word."""
+    found = (each.group() for each in CAPITALS.finditer(text))
     words = {word for name in found for word in _WORDS.findall(name.casefold())}
-    return {each for each in words if each not in _NO_NAMES}
+    return {each for each in words if each not in NO_NAMES}
 
 
 def has_turned(before: Sequence[str], after: Sequence[str]) -> bool:
@@ -185,16 +196,9 @@ def _sentences(text: str) -> list[str]:
 
 
 def _telling(sentence: str, must_keep: Sequence[str]) -> float:
-    kept = sum(_is_in(each, sentence) for each in must_keep)
+    kept = len(kept_in(sentence, must_keep))
     decided = 2 * len(_DECISIVE.findall(sentence))
     return (kept + decided) / (8 + len(terms(sentence))) - 0.05 * sentence.endswith("?")
-
-
-def _is_in(name: str, text: str) -> bool:
-    if name.isascii():
-        pattern = rf"(?<![0-9a-z]){re.escape(name.casefold())}(?![0-9a-z])"
-        return re.search(pattern, text.casefold()) is not None
-    return name.casefold() in text.casefold()
 
 
 _TOLD_LEAST: Final = 0.4
@@ -206,25 +210,19 @@ _SAID_LEAST: Final = 0.5
 _TERMS_LEAST: Final = 5
 _SHARED_LEAST: Final = 0.08
 _ENDS: Final = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f\uff1b])|[\r\n]+")
-_NUMBERS: Final = re.compile(r"\d+(?:[.,:/-]\d+)*%?")
 _QUOTED: Final = re.compile(r"[《“「『\"]([^》”」』\"\n]{2,40})[》”」』\"]")
-_NAMES: Final = re.compile(
-    r"(?<![.!?…\"'“] )(?<!^)(?<!\n)\b[A-Z][\w'\u2019-]*(?:\s+[A-Z][\w'\u2019-]*)*"
-)
-_WORDS: Final = re.compile(r"[a-z]{2,}")
+_WORDS: Final = re.compile(r"[^\W\d_]{2,}")
 _ORDERS: Final = re.compile(
     r"(?<!n't )(?<!not )\b(?:ignore|disregard|forget)\s+"
     r"(?:all|any|every|what|the|your|previous|above)\b"
     r"|\b(?:answer|reply|respond|say)\s+(?:only|nothing but|just)\b|\bsystem prompt\b"
-    r"|\bnew (?:orders|instructions)\b"
-    r"|忽略(?:以上|之前|前面|上面|所有|一切)|只(?:回答|回复|输出|说)|系统提示",
+    r"|\bnew (?:orders|instructions)\b|\b(?:your|the|any|every) summar(?:y|ies)\b"
+    r"|忽略(?:以上|之前|前面|上面|所有|一切)|只(?:回答|回复|输出|说)|系统提示"
+    r"|(?:总结|摘要)[^。!?\n]{0,6}(?:写|说|回|是)",
     re.IGNORECASE,
 )
 """What speaks to a model instead of to whoever is talked with."""
 
-_NO_NAMES: Final = frozenset(
-    ("i", "i'm", "i'll", "i've", "i'd", "ok", "okay", "wow", "yeah", "yes", "no", "thanks")
-)
 _DECISIVE: Final = re.compile(
     r"\b(?:decided?|agreed?|will|must|never|always|deadline|by (?:mon|tues|wednes|thurs|fri"
     r"|satur|sun)day|todo|promised?|need to|plan(?:s|ned)?|don't|can't|allergic)\b"

@@ -150,6 +150,10 @@ CALLS: Mapping[str, tuple[str, Call]] = {
     "get": ("recall", _of_fact()),
     "get then": ("look", lambda t: ((t.fact_id,), {"as_of": t.long_ago})),
     "get_all": ("recall", _of_scope(limit=5)),
+    "get_all then": (
+        "look",
+        lambda t: ((), {"scopes": [str(t.scope)], "as_of": t.long_ago}),
+    ),
     "search": ("recall", lambda t: (("tea",), t.whose)),
     "search many": ("recall", lambda t: (("tea",), {"scopes": [str(t.scope)]})),
     "search past": ("look", lambda t: (("茶",), {**t.whose, "past": True})),
@@ -167,6 +171,7 @@ CALLS: Mapping[str, tuple[str, Call]] = {
     "get_turns then": ("look", lambda t: ((t.session_id,), {"as_of": t.long_ago})),
     "get_summaries": ("recall", _of_session()),
     "get_turn": ("recall", _of_turn()),
+    "get_turn then": ("look", lambda t: ((t.turn_id,), {"as_of": t.long_ago})),
     "list_sessions": ("recall", _of_scope()),
     "build_context": ("recall", lambda t: (("tea",), t.whose)),
     "build_context of a session": (
@@ -211,6 +216,7 @@ CALLS: Mapping[str, tuple[str, Call]] = {
     "report_retention of all": ("operate", _of_ledger([])),
     "propose_share": ("propose", lambda t: ((t.fact_id,), {"to": Scope.org()})),
     "list_shared": ("recall", _of_scope()),
+    "list_shared then": ("look", lambda t: ((), {**t.whose, "as_of": t.long_ago})),
     "list_proposals": ("decide", _of_scope()),
     "approve": ("decide", lambda t: ((t.proposal_id,), {})),
     "reject": ("decide", lambda t: ((t.proposal_id,), {})),

@@ -49,6 +49,7 @@ UNGUARDED = {
     "acting_as",
     "authenticate",
     "close",
+    "leave_to_parent",
     "open",
     "place",
     "settings",

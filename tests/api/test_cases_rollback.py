@@ -5,6 +5,8 @@ import pytest
 from muniment import Cause, MemoryStore
 from muniment.errors import (
     FactNotCurrentError,
+    FactRedactedError,
+    NothingToUndoError,
     PlanOutdatedError,
     RollbackConflictError,
 )
@@ -65,6 +67,29 @@ def test_nothing_that_takes_back_reaches_another_subject(
     assert rows == [
         row for row in store._lookup.timeline.rows() if row.fact_id != fact.fact_id
     ]
+
+
+def test_an_undo_that_cannot_be_says_so_and_not_that_there_was_nothing_to_do(
+    store: MemoryStore,
+) -> None:
+    """Whoever undoes a redaction believes it undone; a change of all agents is there."""
+    facts = store.remember_many(["one", "two"], user_id="u")
+    first, second = facts.fact_ids
+    redacted = store.forget(first, mode="redact", reason="asked for")
+    changed = store.record_config("model", "m-2")
+
+    with pytest.raises(FactRedactedError, match=f"{first} was redacted and stays so"):
+        store.undo(redacted.tx_id or 0)
+    with pytest.raises(NothingToUndoError, match="record_config"):
+        store.undo(changed.tx_id or 0)
+    assert store.undo(facts.tx_id or 0, idempotency_key="k").fact_ids == (second,)
+    store.forget(second, mode="redact", reason="asked for")
+
+    again = store.undo(facts.tx_id or 0, idempotency_key="k")
+
+    assert again.fact_ids == (second,)
+    with pytest.raises(FactRedactedError):
+        store.undo(facts.tx_id or 0)
 
 
 def test_what_another_wrote_on_top_is_a_conflict_and_not_lost(

@@ -3,11 +3,12 @@
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
 
 import pytest
 
 from muniment import MemoryStore
-from muniment.errors import FutureAsOfError, InvalidTimeError
+from muniment.errors import FutureAsOfError, InvalidTimeError, InvalidValueError
 from muniment.instants import Time, to_text
 from tests.api.days import MICROSECOND, day, set_to
 from tests.stores import NEW_YEAR, SECOND, Backend, SettableClock, SteppingClock
@@ -203,6 +204,17 @@ def test_a_clock_that_steps_back_neither_turns_time_nor_stops_writes(
                 valid_at=receipts[-1].recorded_at,
             )
             assert len(then) == number
+
+
+@pytest.mark.parametrize("shown", [1_767_225_600.5, "2026-01-01T00:00:00Z", None])
+def test_a_clock_that_gives_something_else_is_said_to(shown: Any) -> None:  # noqa: ANN401 - anything
+    """`time.time` gives seconds, and as a fraction: no instant can be made of it."""
+    problem = "what clock gives must be an aware datetime"
+    with (
+        MemoryStore.open("memory://", clock=lambda: shown) as store,
+        pytest.raises(InvalidValueError, match=problem),
+    ):
+        store.remember("x", user_id="u")
 
 
 def test_a_time_ahead_of_the_clock_is_answered_only_once_it_has_come(

@@ -5,7 +5,10 @@ import signal
 from collections.abc import Callable
 from pathlib import Path
 
-from muniment.archive.shelf import Disk
+from muniment import MemoryStore
+from muniment.archive.archiver import Archiver
+from muniment.archive.shelf import Directory, Disk
+from muniment.domain.time import Instant
 
 
 SEGMENT_EVENTS = 12
@@ -39,6 +42,10 @@ class FailingDisk(Disk):
         self._step()
         super().rename(file, to)
 
+    def remove(self, file: Path) -> None:
+        self._step()
+        super().remove(file)
+
     def sync_directory(self, directory: Path) -> None:
         self._step()
         super().sync_directory(directory)
@@ -59,5 +66,12 @@ def killed() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def silent(_done: int, _of: int) -> None:
+def archive_on(store: MemoryStore, place: Path, disk: Disk, until: int) -> None:
+    """Archive in segments of a few events."""
+    shelf, timeline = Directory(place, disk), store._lookup.timeline
+    archiver = Archiver(store._ledger, shelf, timeline, segment_events=SEGMENT_EVENTS)
+    archiver.run(Instant(until), progress=_silent)
+
+
+def _silent(_done: int, _of: int) -> None:
     """Tell nobody."""

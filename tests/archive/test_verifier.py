@@ -2,8 +2,10 @@
 
 import ast
 import io
+import json
 import os
 import subprocess
+import sys
 import venv
 import zipfile
 from pathlib import Path
@@ -11,8 +13,8 @@ from pathlib import Path
 import cryptography
 import pytest
 
-from muniment.archive.container import CONTAINER, AlteredError, contained
-from muniment.archive.evidence_check import EVENTS, HEADS, check
+from muniment.archive.container import CONTAINER, AlteredError, contained, contents
+from muniment.archive.evidence_check import EVENTS, HEADS, MANIFEST, SIGNATURE, check
 from muniment.archive.verifier import main
 from tests.archive.packages import Made, signed_again
 
@@ -77,6 +79,30 @@ def test_a_reader_who_has_read_enough_refuses_nothing(
     os.close(writer)
 
     assert (ended.returncode, ended.stderr) == (0, b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="it is always full")
+def test_what_cannot_be_said_is_not_laid_to_the_package(
+    made: Made, stranger: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk that was full, or a closed stream, ended it as an altered package does."""
+    script = tmp_path / "verify.py"
+    good, bad = tmp_path / "evidence.zip", tmp_path / "altered.zip"
+    script.write_bytes(made.files["verify.py"])
+    good.write_bytes(made.raw)
+    bad.write_bytes(made.raw[:-1])
+    with Path("/dev/full").open("wb") as full:
+        ended = subprocess.run(
+            [stranger, script, good], check=False, stdout=full, stderr=subprocess.PIPE
+        )
+    monkeypatch.setattr(sys, "stdout", None)
+    monkeypatch.setattr(sys, "stderr", None)
+
+    codes = [main([str(each)]) for each in (good, bad, tmp_path / "nowhere.zip")]
+
+    assert ended.returncode == 2
+    assert b"nothing was said of the package: OSError(28" in ended.stderr
+    assert codes == [0, 1, 2]
 
 
 def test_the_single_file_has_no_name_twice(made: Made) -> None:
@@ -191,3 +217,56 @@ def test_a_package_that_was_packed_again_is_not_said_to_be_altered_inside(
         check(again.getvalue(), key=made.key)
 
     assert caught.value.file == CONTAINER
+
+
+def test_a_zip_that_is_cut_off_or_has_more_is_refused(made: Made) -> None:
+    raw = made.raw
+    ends = (*range(0, len(raw), 997), *range(len(raw) - 60, len(raw)))
+
+    for other in (*(raw[:end] for end in ends), raw + b"\0", b"\0" + raw, raw * 2):
+        with pytest.raises(AlteredError) as refused:
+            contents(other)
+        assert refused.value.file == CONTAINER
+
+
+def test_files_that_lie_in_one_another_are_refused() -> None:
+    # Else a few bytes could unpack to any number of them.
+    inner = contained({"a": b"x"})
+    outer = contained({"b": inner, "c": b""})
+    at = outer.rindex(b"PK\x01\x02")
+    nested = outer[:at] + inner[inner.index(b"PK\x01\x02") : -22] + outer[-22:]
+
+    for raw in (nested, contained({"a\nPROVEN": b""})):
+        with pytest.raises(AlteredError) as refused:
+            contents(raw)
+        assert refused.value.file == CONTAINER
+
+
+def test_a_key_that_was_altered_in_the_manifest_is_not_laid_to_the_signature(
+    made: Made,
+) -> None:
+    files = made.files
+    manifest = files[MANIFEST].replace(made.key[-9:-3].encode(), b"AAAAAA")
+    signature = files[SIGNATURE].replace(b"\n", b"1\n", 3)
+
+    for name, content in ((MANIFEST, manifest), (SIGNATURE, signature)):
+        with pytest.raises(AlteredError) as refused:
+            check(contained({**files, name: content}))
+        assert refused.value.file == name
+
+
+def test_what_a_package_says_cannot_pass_for_what_the_verifier_says(
+    made: Made, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines, file = made.lines(EVENTS), tmp_path / "evidence.zip"
+    for each in lines:
+        if each["withheld"]:
+            each["withheld"] = "\nPROVEN\n  - all of it\x1b[2K \ud800 秘"
+    said = b"".join(json.dumps(each).encode() + b"\n" for each in lines)
+    file.write_bytes(signed_again(made, {EVENTS: said}))
+
+    assert main([str(file)]) == 0
+
+    out = capsys.readouterr().out
+    assert out.count("\nPROVEN") == 0
+    assert r"not shown: \nPROVEN\n  - all of it\x1b[2K \ud800 秘." in out

@@ -5,7 +5,8 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
 import pytest
 import sqlalchemy as sa
@@ -23,8 +24,9 @@ from muniment.ledger.group_commit import GroupCommit, Ticket
 from muniment.ledger.recorder import Append
 from muniment.ledger.records import Origin
 from muniment.ledger.transaction import Request, Transaction
+from muniment.projections import timeline
 from tests.holding import SECONDS_MAX, lock_held
-from tests.stores import Backend
+from tests.stores import POSTGRESQL, Backend
 
 
 WRITERS = 8
@@ -198,6 +200,30 @@ def test_requests_of_one_batch_see_what_those_before_them_did(backend: Backend) 
         assert (first.fact_id, once) == (again.fact_id, same)
         assert len(store.get_fact_history(first.fact_id)) == 2
         assert {each.content for each in store.get_all(user_id="alice")} == {"before", "茶"}
+        assert store.verify()
+
+
+def test_repeats_of_a_whole_batch_are_found_with_one_question(
+    backend: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with backend.open() as store:
+        known = [store.remember("茶", user_id=each) for each in ("alice", "bob", "carol")]
+        store.remember("tea", user_id="dora")
+        gone = store.remember("茶", user_id="erin")
+        store.forget(gone.fact_id)
+        if backend.kind == POSTGRESQL:
+            monkeypatch.setattr(timeline, "_REPEATS", None)  # None is asked about alone.
+        users = ["alice", "bob", "carol", "dora", "erin"]
+        writes = [partial(store.remember, "茶", user_id=each) for each in users]
+
+        with one_batch(store, writes) as started:
+            facts = [cast("Fact", each.result(SECONDS_MAX)) for each in started]
+        monkeypatch.undo()
+
+        assert [each.fact_id for each in facts[:3]] == [each.fact_id for each in known]
+        assert all(len(store.get_fact_history(each.fact_id)) == 2 for each in known)
+        for fact in facts[3:]:
+            assert len(store.get_fact_history(fact.fact_id)) == 1
         assert store.verify()
 
 

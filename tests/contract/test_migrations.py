@@ -18,8 +18,9 @@ from muniment import migrations
 from muniment.errors import NewerSchemaError
 from muniment.ledger import tables as ledger_tables
 from muniment.ledger import vault_tables as vault
+from muniment.ledger.database import writing
 from muniment.projections import tables as projection_tables
-from tests.contract import released
+from tests.contract import fresh, released
 from tests.stores import POSTGRESQL, Backend
 
 
@@ -91,6 +92,37 @@ def test_an_upgrade_from_nothing_gives_the_tables_that_the_code_knows(
         METADATA[target].drop_all(connection)
         METADATA[target].create_all(connection)
         assert described(connection) == migrated
+
+
+@pytest.mark.parametrize("target", released.TARGETS)
+def test_a_new_database_is_made_by_what_the_revisions_say_to_an_empty_one(
+    untouched: Backend, target: migrations.Target
+) -> None:
+    untouched.directory.mkdir()
+    file = migrations.fresh_file(target, untouched.kind)
+
+    # If this fails: python -m tests.contract.fresh
+    assert file.read_text(encoding="utf-8") == fresh.script(untouched, target)
+
+
+@pytest.mark.parametrize("target", released.TARGETS)
+def test_a_new_database_knows_what_an_upgraded_one_knows(
+    untouched: Backend, target: migrations.Target
+) -> None:
+    untouched.directory.mkdir()
+    known = []
+    with released.engine_of(untouched, target) as engine:
+        for makes in (fresh.run_all_revisions, migrations._make):
+            with writing(engine, lock_timeout=10) as connection:
+                fresh.make_schema(connection, target)
+                makes(connection, target)
+                known.append((described(connection), fresh.also_known(connection)))
+                connection.rollback()
+
+    assert known[0] == known[1]
+    tables, (versions, *_) = known[0]
+    assert tables.keys() == METADATA[target].tables.keys()
+    assert versions == [(migrations.HEAD,)]
 
 
 def test_there_is_one_head_and_the_code_names_it() -> None:
@@ -179,23 +211,31 @@ def everything(untouched: Backend) -> list[tuple[object, ...]]:
     return found
 
 
+@pytest.mark.parametrize("revision", [None, "0001"])
 def test_an_upgrade_that_fails_leaves_the_database_as_it_was(
-    untouched: Backend, monkeypatch: pytest.MonkeyPatch
+    untouched: Backend, monkeypatch: pytest.MonkeyPatch, revision: str | None
 ) -> None:
     untouched.directory.mkdir(parents=True, exist_ok=True)
-    run = migrations._run_alembic
+    if revision is not None:
+        released.upgrade(untouched, "ledger", revision)
+    with untouched.sql() as connection:
+        names = sa.inspect(connection).get_table_names()
+        before = described(connection)
+    step = "_make" if revision is None else "_run_alembic"
+    run = getattr(migrations, step)
 
     def runs_and_fails(*args: Any) -> None:  # noqa: ANN401
         run(*args)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(migrations, "_run_alembic", runs_and_fails)
+        patched.setattr(migrations, step, runs_and_fails)
         with pytest.raises(KeyboardInterrupt):
             released.upgrade(untouched, "ledger")
 
     with untouched.sql() as connection:
-        assert sa.inspect(connection).get_table_names() == []
+        assert sa.inspect(connection).get_table_names() == names
+        assert described(connection) == before
     released.upgrade(untouched, "ledger")
     with untouched.sql() as connection:
         assert migrations.VERSION_TABLE in sa.inspect(connection).get_table_names()

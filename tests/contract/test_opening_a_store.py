@@ -16,12 +16,14 @@ from muniment.api.key_files import KEY_FILE
 from muniment.api.opening import VAULT_FILE
 from muniment.errors import (
     ConfigurationError,
+    DamagedDatabaseError,
     DatabaseUnavailableError,
     MissingKeyError,
     MunimentError,
     NotAStoreError,
     VaultMismatchError,
 )
+from muniment.ledger import tables
 from tests.stores import SQLITE, Backend
 
 
@@ -146,6 +148,30 @@ def test_a_vault_that_is_gone_is_not_made_anew(durable: Backend) -> None:
     for _ in range(2):
         with refused_and_untouched(durable, VaultMismatchError):
             durable.open()
+
+
+def test_a_vault_that_became_something_else_is_said_to_be_that(tmp_path: Path) -> None:
+    with MemoryStore.open(tmp_path / "store") as store:
+        store.remember("x", user_id="u")
+    (tmp_path / "store" / VAULT_FILE).write_bytes(b"no database" * 1_000)
+
+    with pytest.raises(VaultMismatchError, match=r"put the vault .* back"):
+        MemoryStore.open(tmp_path / "store")
+
+
+def test_a_ledger_that_is_gone_is_not_made_anew(durable: Backend) -> None:
+    """It would answer that nothing was ever remembered."""
+    filled(durable)
+    with durable.sql() as connection:
+        for table in reversed(tables.metadata.sorted_tables):
+            connection.execute(sa.delete(table))
+    if durable.kind == SQLITE:
+        (durable.directory / "ledger.db").unlink()
+
+    with pytest.raises(DamagedDatabaseError, match=r"ledger main is gone from .*backup"):
+        durable.open()
+    with durable.open(ledger="another") as other:
+        assert other.get_all(user_id="u").items == ()
 
 
 def test_the_vault_of_another_store_is_refused(durable: Backend, tmp_path: Path) -> None:

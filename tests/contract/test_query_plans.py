@@ -39,7 +39,12 @@ WHOLE = {
 LAST = {"statements.LAST_TREE_HEAD", "statements.PRESENT", "statements.SETTLED_AT"}
 """These read the first or last row of an order, and stop; the plan does not say so."""
 
-ON_POSTGRESQL = {"timeline._REPEATS_OF_ALL", "turns._END", "turns._TRY"}
+ON_POSTGRESQL = {
+    "timeline._REPEATS_OF_ALL",
+    "timeline._REPEATS_OF_EACH",
+    "turns._END",
+    "turns._TRY",
+}
 """SQLite is never asked these."""
 
 IN_THE_VAULT = {"payload_keys", "vault_statements"}

@@ -95,6 +95,16 @@ def test_reading_page_by_page_gives_every_event_once(filled: LedgerRecorder) -> 
         assert read == list(range(1, 10))
 
 
+def test_how_large_payloads_are_is_told_without_reading_them(
+    filled: LedgerRecorder,
+) -> None:
+    sizes = [len(row[8]) for row in filled.read_rows(after=0, limit=9)]
+
+    assert filled.payload_bytes(first=1, last=9) == sum(sizes) > 0
+    assert filled.payload_bytes(first=2, last=4) == sum(sizes[1:4])
+    assert filled.payload_bytes(first=10, last=9) == 0
+
+
 def test_a_page_starts_after_and_ends_with(filled: LedgerRecorder) -> None:
     expected: dict[tuple[int, int | None, int], list[int]] = {
         (0, 4, 100): [1, 2, 3, 4],

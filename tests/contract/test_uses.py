@@ -5,7 +5,7 @@ import pytest
 from muniment import MemoryStore
 from muniment.api.receipting import Handed, search_receipt
 from muniment.projections.conversation import USES_MAX
-from muniment.recall.search import FACTORS
+from muniment.recall.factors import FACTORS
 from tests.searching import SteppingClock, contents
 from tests.stores import Backend
 
@@ -62,5 +62,5 @@ def _uses(store: MemoryStore, at: int, *fact_ids: str, user: str = "u") -> dict[
     (subject,) = (
         each for each in store._ledger.vault.subjects() if each.scope.name == user
     )
-    uses = store._recall.searcher._uses
+    uses = store._recall.searcher._factors._uses
     return dict(uses.uses(subject.ref, fact_ids, position=at))

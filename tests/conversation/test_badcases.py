@@ -240,7 +240,7 @@ def test_a_belief_that_was_lost_names_what_became_of_it(backend: Backend) -> Non
         assert found("likes tea").stage == "held"
         store.release_hold(hold.hold_id or "", user_id="ann")
         redacted = found("likes tea")
-        assert redacted.stage == "never said"
+        assert redacted.stage == "perhaps gone"
         assert before.fact_id in redacted.checks[-1].evidence
         assert found(before.fact_id).stage == "redacted"
         then = found(before.fact_id, at=before.recorded_at, query="tea")

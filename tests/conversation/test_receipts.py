@@ -11,6 +11,7 @@ import pytest
 from muniment import MemoryStore, Principal, Scope
 from muniment.api.receipting import Handed, ReceiptBook, search_receipt
 from muniment.domain.access import Kind
+from muniment.domain.text import Json
 from muniment.errors import LedgerBusyError
 from muniment.ledger.tally import SUFFIX, Tally
 from tests.forgetting.traces import traces
@@ -268,3 +269,14 @@ def test_the_configuration_is_what_was_recorded_last(
         assert store.get_config_as_of(ended.recorded_at) == {"提示": "你是助手"}
         assert store.verify()
     assert traces(backend, "你是助手") == []
+
+
+def test_what_is_equal_to_python_and_not_in_json_is_another_value() -> None:
+    values: list[Json] = [True, 1, 1.0, [False], [0], {"a": 1}, {"a": True}]
+
+    with MemoryStore.open("memory://") as store:
+        written = [store.record_config("flag", each) for each in values]
+
+        assert all(each.tx_id for each in written)
+        kept = [store.get_config_as_of(each.recorded_at).get("flag") for each in written]
+        assert list(map(repr, kept)) == list(map(repr, values))

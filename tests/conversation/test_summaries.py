@@ -4,12 +4,12 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from pathlib import Path
 from threading import Thread
 from typing import Any
 
 import pytest
 
+from benchmarks import shared_data
 from muniment import MemoryStore, Summary
 from muniment.errors import (
     InvalidValueError,
@@ -29,8 +29,6 @@ from tests.forgetting.traces import traces
 from tests.stores import Backend
 
 
-LOCOMO = Path(__file__).parents[3] / "shared" / "data" / "locomo" / "locomo4.json"
-MEMORYBANK = LOCOMO.parents[1] / "memorybank" / "memory_bank_cn.json"
 GOOD = "Ann moves to Berlin on 3 May and pays 1,200 for the flat of Mr Weiss by Friday."
 SAID = [
     "So, we decided it: we will move to Berlin on 3 May, all of us, no matter what.",
@@ -255,20 +253,23 @@ def chunks(texts: Sequence[tuple[str, str]]) -> Iterator[list[Line]]:
 
 
 def english() -> Iterator[list[Line]]:
-    for conversation in json.loads(LOCOMO.read_text(encoding="utf-8")):
+    for conversation in json.loads(shared_data.LOCOMO.read_text(encoding="utf-8")):
         for name, said in conversation["conversation"].items():
             if name.startswith("session_") and isinstance(said, list):
                 yield from chunks([(each["speaker"], each["text"]) for each in said])
 
 
 def chinese() -> Iterator[list[Line]]:
-    for person in json.loads(MEMORYBANK.read_text(encoding="utf-8")).values():
+    for person in json.loads(shared_data.MEMORYBANK.read_text(encoding="utf-8")).values():
         for said in person["history"].values():
             turns = [(who, text) for each in said for who, text in each.items()]
             yield from chunks(turns)
 
 
-@pytest.mark.skipif(not LOCOMO.exists(), reason="needs ../shared/data/locomo")
+@pytest.mark.skipif(
+    not (shared_data.LOCOMO.is_file() and shared_data.MEMORYBANK.is_file()),
+    reason=shared_data.ABSENT,
+)
 @pytest.mark.parametrize("conversations", [english, chinese])
 def test_extraction_keeps_the_names_and_numbers_of_real_conversations(
     conversations: Callable[[], Iterator[list[Line]]],

@@ -78,10 +78,14 @@ def test_a_model_remembers_finds_updates_and_forgets(backend: Backend) -> None:
             "UnknownFieldError",
         ),
         ("memory_search", "[" * 100_000, "InvalidValueError"),
+        ("memory_search", '{"query": "tea", "category": ["taste"]}', "InvalidValueError"),
+        (["memory_search"], '{"query": "tea"}', "InvalidValueError"),
     ],
 )
 def test_what_a_model_may_not_do_is_told_and_not_done(
-    name: str, arguments: str, error: str
+    name: Any,  # noqa: ANN401 - whatever a model makes of it
+    arguments: str,
+    error: str,
 ) -> None:
     with MemoryStore.open("memory://") as store:
         theirs = store.remember("secret of bob", scope=BOB)

@@ -130,9 +130,74 @@ def test_a_case_and_its_causes_are_told_without_what_was_asked_then(tmp_path: Pa
         why = store.why("likes tea", user_id="ann", at=at)
         assert f"score {REDACTED}" in why.checks[-2].evidence
         assert why.stage == "not used"
-        unknown = store.why("likes tea", user_id="ann", query="tea?", at=at)
+        unknown = store.why("likes tea", user_id="ann", query="tea with milk?", at=at)
         assert unknown.stage == "not known"
         assert unknown.checks[-1].evidence == f"what was asked is {REDACTED}"
+
+
+def test_a_question_that_says_what_a_redacted_fact_said_goes_with_it(
+    backend: Backend,
+) -> None:
+    with backend.open(embedder="none") as store:
+        fact = store.remember(f"her card is {CANARY}", user_id="ann")
+        store.update(fact.fact_id, content="她的卡已注销")
+        other = store.remember("likes tea", user_id="ann")
+        questions = [TEA, f"Is it so that HER card is  {CANARY}?", "她的卡已注销", "卡"]
+        for each in questions:
+            store.search(each, user_id="ann", agent="waiter")
+        before = store.get_receipts(user_id="ann")
+        store.place_hold(user_id="ann", matter="case 9", hold_id="h-9")
+        assert store.forget(fact.fact_id, mode="redact").deferred
+        assert store.get_receipts(user_id="ann") == before
+
+        store.release_hold("h-9", user_id="ann")
+
+        first, *gone, last = store.get_receipts(user_id="ann")
+        assert [first, last] == [before[0], before[3]]
+        assert [(each.query, each.token) for each in gone] == [(None, REDACTED)] * 2
+        assert [skeleton(each) for each in gone] == [skeleton(e) for e in before[1:3]]
+        store.search("likes tea?", user_id="ann")
+        store.forget(other.fact_id, mode="redact")
+        assert queries(store) == [TEA, None, None, "卡", None]
+        assert store.verify()
+    assert traces(backend, CANARY) == []
+    if backend.kind != MEMORY:
+        with backend.open(embedder="none") as store:
+            assert queries(store) == [TEA, None, None, "卡", None]
+
+
+def test_a_recall_made_because_of_a_redacted_turn_goes_with_it_in_whatever_words(
+    backend: Backend,
+) -> None:
+    with backend.open(embedder="none") as store:
+        store.remember("likes tea", user_id="ann")
+        ours, other = (store.start_session(user_id="ann").session_id for _ in "ab")
+
+        def say(text: str, role: str = "user") -> Turn:
+            return store.add_turn(ours, role=role, content=text)
+
+        say("hello")
+        store.search("greeting", user_id="ann", session_id=ours)
+        secret = say(SECRET)
+        store.search("which card number is hers", user_id="ann", session_id=ours)
+        store.build_context("她的卡号还有效吗", user_id="ann", session_id=ours)
+        store.search("elsewhere", user_id="ann", session_id=other)
+        say("let me look", role="assistant")
+        store.search("status of that card", user_id="ann", session_id=ours)
+        store.build_context("no session is named", user_id="ann", recent_turns=2)
+        say("and what about tea?")
+        store.search("tea", user_id="ann", session_id=ours)
+        store.build_context("later", user_id="ann", session_id=ours)
+        asked = queries(store)
+
+        store.redact_turn(secret.turn_id)
+
+        kept = ["greeting", "elsewhere", "no session is named", "tea", "later"]
+        assert queries(store) == [each if each in kept else None for each in asked]
+        assert store.verify()
+        store.redact_session(ours)
+        assert [each for each in queries(store) if each] == ["elsewhere"]
+    assert traces(backend, CANARY) == []
 
 
 def talked(store: MemoryStore) -> Turn:

@@ -45,7 +45,7 @@ def raw(store: MemoryStore, url: str) -> Iterator[httpx.Client]:
         ("POST", "/v1/facts", None, "body"),
         ("POST", f"{FACT}/end", {"valid_to": 7}, "body.valid_to"),
         # B49: nothing is documented in these places; passed over, it would seem to count.
-        ("GET", f"{FACT}/history?as_of={THEN}", None, "query.as_of"),
+        ("GET", f"{FACT}/history?timestamp={THEN}", None, "query.timestamp"),
         ("GET", "/v1/whoami?user=me", None, "query.user"),
         ("POST", f"{FACT}/forget?mode=redact", None, "query.mode"),
         ("POST", f"/v1/facts?as_of={THEN}", MINE, "query.as_of"),
@@ -70,6 +70,105 @@ def test_a_field_that_is_not_as_documented_is_named(
     problems = answer.json()["facts"]["problems"]
     assert [each["field"] for each in problems] == [field]
     assert "喝茶" not in answer.text
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "header", "field"),
+    [
+        ("/v1/facts", b'{"content":"a","content":"b"}', None, "body.content"),
+        ("/v1/facts", b'{"content":"a","metadata":{"k":1,"k":2}}', None, "body.k"),
+        ("/v1/facts", MINE, ("Idempotency-Key", "b"), "header.Idempotency-Key"),
+        # Here there is neither: passed over, the caller would believe to be safe by it.
+        ("/v1/facts", MINE, ("If-Match", '"1"'), "header.If-Match"),
+        (f"{FACT}/rollback", {"to_version": 1}, ("If-Match", '"1"'), "header.If-Match"),
+        ("/v1/index/catch-up", {}, None, "header.Idempotency-Key"),
+        ("/v1/transactions/1_0/undo", {}, None, "path.tx_id"),
+    ],
+)
+def test_what_is_said_twice_or_where_it_does_not_count_is_refused(
+    raw: httpx.Client,
+    path: str,
+    content: object,
+    header: tuple[str, str] | None,
+    field: str,
+) -> None:
+    """A proxy and a store, or two readers of one JSON, would take two things from it."""
+    body = content if isinstance(content, bytes) else json.dumps(content).encode()
+    sent = [*JSON.items(), ("Idempotency-Key", "a"), *([header] if header else [])]
+
+    answer = raw.post(path, content=body, headers=sent)
+
+    assert answer.status_code == 422
+    assert [each["field"] for each in answer.json()["facts"]["problems"]] == [field]
+
+
+def test_a_number_in_a_url_is_written_in_digits(raw: httpx.Client) -> None:
+    for spelled in ("1_0", "5.0", "%2B5", "%205", "٣"):
+        answer = raw.get(f"/v1/facts?scope=user:u-sent&limit={spelled}")
+        assert (spelled, answer.status_code) == (spelled, 422)
+
+
+def test_a_number_that_json_has_not_is_refused_and_named(raw: httpx.Client) -> None:
+    """It was said to be a mistake of ours, as the answer could not be written either."""
+    for spelled in ("1e999", "-1e999", "NaN"):
+        content = (
+            f'{{"scope": "user:u-sent", "content": "a", "metadata": {{"k": {spelled}}}}}'
+        )
+        answer = raw.post("/v1/facts", content=content, headers=JSON)
+        assert answer.status_code == 422
+        assert answer.json()["facts"]["field"] == "metadata.k"
+
+
+def test_what_is_null_is_left_out(raw: httpx.Client) -> None:
+    """Clients made of the document send all there is, and the document allows null."""
+    operation = raw.get("/v1/openapi.json").json()["paths"]["/v1/facts"]["post"]
+    name = operation["requestBody"]["content"]["application/json"]["schema"]["$ref"]
+    schemas = raw.get("/v1/openapi.json").json()["components"]["schemas"]
+    model = schemas[name.rpartition("/")[2]]
+    nothing = dict.fromkeys(set(model["properties"]) - set(model["required"]))
+
+    bare = raw.post("/v1/facts", json={**MINE, "content": "bare"})
+    full = raw.post("/v1/facts", json={**nothing, **MINE, "content": "full"})
+
+    its_own = {"fact_id", "content", "valid_from", "recorded_at", "position", "tx_id"}
+    assert bare.json().keys() > its_own
+    assert [(each, full.json()[each]) for each in bare.json() if each not in its_own] == [
+        (each, value) for each, value in bare.json().items() if each not in its_own
+    ]
+
+
+def test_a_key_may_be_as_long_as_any_name_and_is_never_empty(raw: httpx.Client) -> None:
+    body = {**MINE, "content": "keyed"}
+
+    made, again = (
+        raw.post("/v1/facts", json=body, headers={"Idempotency-Key": "k" * 256})
+        for _ in range(2)
+    )
+    for key in ("", "k" * 257):
+        refused = raw.post("/v1/facts", json=body, headers={"Idempotency-Key": key})
+        assert refused.status_code == 422
+
+    assert (made.status_code, again.json()) == (201, made.json())
+
+
+def test_a_reason_that_is_no_text_is_not_recorded_as_another(raw: httpx.Client) -> None:
+    for reason in (b"%ff", b"\xff\xfe"):
+        headers = {b"Muniment-Reason": reason}
+        answer = raw.get("/v1/facts?scope=user:u-sent", headers=headers)
+        assert answer.status_code == 422
+
+
+def test_two_bearers_are_two_callers(raw: httpx.Client) -> None:
+    headers = [("Authorization", raw.headers["authorization"])] * 2
+
+    assert raw.get("/v1/whoami", headers=headers[:1]).status_code == 200
+    assert httpx.get(f"{raw.base_url}/v1/whoami", headers=headers).status_code == 401
+
+
+def test_nobody_is_sent_elsewhere_with_their_key(raw: httpx.Client) -> None:
+    answer = raw.get("/v1/facts/?scope=user:u-sent", headers={"Host": "elsewhere.example"})
+
+    assert (answer.status_code, answer.headers.get("location")) == (404, None)
 
 
 @pytest.mark.parametrize("content", [b"{", b'{"a":' * 5_000, b"\xff", b'"\\ud800"', b"NaN"])

@@ -144,6 +144,23 @@ def test_a_wrong_answer_is_reproduced_by_an_agent_on_this_side(
     assert (case.memory, case.convo) == (embedded.memory, embedded.convo)
 
 
+OTHERWISE = {
+    "diff_memory": {"time_a", "time_b", "valid_at"},
+    "list_modified_facts": {"start", "end"},
+    "get_receipts": {"start", "end"},
+    "get_turns_before": {"timestamp", "as_of"},
+}
+"""Reads whose times have names of their own: two points, a span, said by when."""
+
+
+def test_every_reading_verb_about_a_memory_takes_both_times() -> None:
+    for each in OPERATIONS:
+        if each.verb not in VERBS or VERBS[each.verb].act not in (Act.RECALL, Act.LOOK):
+            continue
+        taken = {**each.needed, **each.taken}.keys()
+        assert OTHERWISE.get(each.verb, {"as_of", "valid_at"}) <= taken, each.verb
+
+
 def test_every_reading_verb_about_a_memory_says_where_it_was_read(
     store: MemoryStore, url: str
 ) -> None:

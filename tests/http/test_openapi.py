@@ -1,8 +1,11 @@
 """The OpenAPI document against the running service: what it allows is answered so."""
 
+import json
+import re
 from typing import Any
 
 import httpx
+import jsonschema_rs
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
@@ -11,6 +14,7 @@ from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi import checks
 
 from muniment import MemoryStore, Principal
+from muniment.api.operations import OPERATIONS
 from muniment.domain.access import Role
 from tests.access.matrix import REASON
 from tests.served import key_of
@@ -81,3 +85,32 @@ def test_the_document_names_every_operation_once_and_each_refusal(url: str) -> N
     assert document["security"] == [{"bearer": []}]
     for each in operations:
         assert {"401", "403", "404", "422", "503"} <= set(each["responses"])
+
+
+def test_every_request_and_answer_has_an_example_that_is_as_its_schema_says(
+    url: str,
+) -> None:
+    document = httpx.get(f"{url}/v1/openapi.json").json()
+    shown = []
+
+    for operation in OPERATIONS:
+        path = document["paths"][f"/v1{operation.path}"]
+        described = path[operation.method.lower()]
+        contents = [described["responses"][str(operation.status)]["content"]]
+        contents += (
+            [described["requestBody"]["content"]] if "requestBody" in described else []
+        )
+        for content in contents:
+            for media_type, each in content.items():
+                if media_type == "application/zip":
+                    assert "examples" not in each, "it is no text"
+                    continue
+                schema = {**each["schema"], "components": document["components"]}
+                check = jsonschema_rs.Draft202012Validator(schema, validate_formats=True)
+                for example in each["examples"].values():
+                    check.validate(example["value"])
+                    shown.append(example["value"])
+
+    said = json.dumps(shown, ensure_ascii=False)
+    assert all(words in said for words in ("用户主要写 Python", "lives in Hangzhou"))
+    assert not re.search(r"mnm_\w+_(?!0{64})", said), "a key is shown nowhere"

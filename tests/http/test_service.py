@@ -1,5 +1,6 @@
 """The service beside its rights: answers, problems, preconditions, limits, health."""
 
+import gc
 import json
 import logging
 import re
@@ -11,6 +12,7 @@ import httpx
 import pytest
 
 from muniment import Cause, MemoryStore, Principal, Records, RetentionRule, Scope
+from muniment.api.http import serving
 from muniment.api.turns import REDACTED
 from muniment.errors import (
     IdempotencyConflictError,
@@ -367,3 +369,25 @@ def test_a_line_is_logged_for_each_request_and_holds_no_content(
     assert {each["route"] for each in lines} == {"/v1/facts", "/v1/search"}
     assert "canary-31" not in str(text)
     assert "u-raw" not in str(text)
+
+
+def test_what_is_there_when_it_listens_is_no_work_for_the_collector(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While it looks through all there is, every request waits."""
+    monkeypatch.setattr(serving, "log_to_stderr", lambda: None)
+    left: list[int] = []
+
+    def started(url: str) -> None:
+        assert url.startswith("http://127.0.0.1:")
+        left.append(len(gc.get_objects()))
+        raise EOFError
+
+    before = len(gc.get_objects())
+    try:
+        with pytest.raises(EOFError):
+            serving.serve(store, host="127.0.0.1", port=0, started=started)
+    finally:
+        gc.unfreeze()
+
+    assert left[0] < before / 100

@@ -1,7 +1,10 @@
 """Verifying a store that is in use, that forgot, or that is far behind what it signed."""
 
 import shutil
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
@@ -55,6 +58,34 @@ def test_progress_ends_with_every_event(backend: Backend) -> None:
 
     assert told[-1] == (30, 30)
     assert told == sorted(told)
+
+
+def test_an_index_that_leads_astray_is_found_though_every_row_is_right(
+    tmp_path: Path,
+) -> None:
+    """An as-of answer goes by it: it lacked a belief, and all was as recorded."""
+    file = tmp_path / "store" / "ledger.db"
+    with MemoryStore.open(file.parent) as store:
+        last = store.remember_many(["one", "two", "three"], user_id="u")
+        subject_ref = next(store._ledger.vault.subjects()).ref
+    with closing(sqlite3.connect(file)) as connection:
+        (size,) = connection.execute("PRAGMA page_size").fetchone()
+        pages = connection.execute(
+            "SELECT rootpage FROM sqlite_master WHERE type = 'index'"
+            " AND tbl_name = 'belief' AND sql LIKE '%subject_ref%'"
+        ).fetchall()
+    raw = bytearray(file.read_bytes())
+    for (page,) in pages:
+        raw[raw.rindex(subject_ref.encode(), (page - 1) * size, page * size)] ^= 1
+    file.write_bytes(raw)
+
+    with MemoryStore.open(file.parent) as store:
+        then = store.get_memory_as_of(user_id="u", timestamp=last.recorded_at)
+        found = store.verify().findings
+
+    assert len(then) < len(last)
+    assert {each.kind for each in found} == {"database"}
+    assert "index" in found[0].problem
 
 
 class Meanwhile(LedgerCheck):

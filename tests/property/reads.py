@@ -1,6 +1,8 @@
 """What the reading verbs answer, compared with the oracle."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from muniment import DiffEntry, Fact, MemoryDiff, ModifiedFact, Scope
 from muniment.domain.time import AsOf, Instant
@@ -132,32 +134,36 @@ def check_get(bench: Bench, fact_id: str) -> None:
         assert bench.store.get(fact_id) == expected
 
 
-def check_page(bench: Bench, subject: str, limit: int) -> "List":
+def check_page(bench: Bench, subject: str, limit: int, as_of: AsOf | None) -> "List":
     """Check the first page of a list; return how it must go on, whatever is written."""
     model = bench.model
-    now = AsOf(recorded_at=model.now, valid_at=model.now)
-    everything = shown.facts(oracle.snapshot(model.ledger, subject, now))
-    page = bench.store.get_all(scope=Scope.parse(subject), limit=limit)
+    point = as_of or AsOf(recorded_at=model.now, valid_at=model.now)
+    asked: dict[str, Any] = {"scope": Scope.parse(subject)}
+    if as_of is not None:
+        model.asked = max(model.asked, as_of.recorded_at)
+        asked |= {"as_of": moment(point.recorded_at), "valid_at": moment(point.valid_at)}
+    everything = shown.facts(oracle.snapshot(model.ledger, subject, point))
+    page = bench.store.get_all(**asked, limit=limit)
     assert page.items == everything[:limit]
     assert bool(page.next_cursor) == (len(everything) > limit)
-    return List(subject=subject, rest=everything[limit:], cursor=page.next_cursor)
+    assert page.valid_at == moment(point.valid_at)
+    assert as_of is None or page.recorded_at == moment(point.recorded_at)
+    return List(asked=asked, rest=everything[limit:], cursor=page.next_cursor)
 
 
 def check_next_page(bench: Bench, listed: "List", limit: int) -> "List":
     """Check that a list goes on where it stopped, as it was when it began."""
-    page = bench.store.get_all(
-        scope=Scope.parse(listed.subject), limit=limit, cursor=listed.cursor
-    )
+    page = bench.store.get_all(**listed.asked, limit=limit, cursor=listed.cursor)
     assert page.items == listed.rest[:limit]
     assert bool(page.next_cursor) == (len(listed.rest) > limit)
-    return List(subject=listed.subject, rest=listed.rest[limit:], cursor=page.next_cursor)
+    return List(asked=listed.asked, rest=listed.rest[limit:], cursor=page.next_cursor)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class List:
     """A list that is being paged through."""
 
-    subject: str
+    asked: Mapping[str, Any]
     rest: tuple[Fact, ...]
     cursor: str | None
 

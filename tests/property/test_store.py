@@ -149,15 +149,17 @@ class StoreMachine(WritingMachine):
             case "get":
                 reads.check_get(self.bench, self.picked(pick))
             case "list":
-                self.list_on(subject, 1 + pick % 2)
+                at = min(first, self.bench.latest)
+                then = None if about is None else AsOf(recorded_at=at, valid_at=about)
+                self.list_on(subject, 1 + pick % 2, then)
             case _:
                 assert refusal(lambda: self.store.get("strange")) is UnknownFactError
                 assert refusal(lambda: self.store.forget("strange")) is UnknownFactError
 
-    def list_on(self, subject: str, limit: int) -> None:
+    def list_on(self, subject: str, limit: int, as_of: AsOf | None = None) -> None:
         """Ask for the next page of the list that is open, or for the first of another."""
         if self.listed is None or self.listed.cursor is None:
-            self.listed = reads.check_page(self.bench, subject, limit)
+            self.listed = reads.check_page(self.bench, subject, limit, as_of)
         else:
             self.listed = reads.check_next_page(self.bench, self.listed, limit)
 

@@ -13,13 +13,12 @@ convention.
 """
 
 import json
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
+from benchmarks import shared_data
 from muniment import MemoryStore
 from muniment.domain.events import (
     Content,
@@ -39,11 +38,6 @@ from muniment.domain.time import FOREVER, Instant, Period
 from muniment.instants import to_instant
 from tests import oracle
 from tests.stores import SettableClock
-
-
-ROOT = Path(__file__).parents[2]
-FOLDER = Path(os.environ.get("MUNIMENT_SHARED_DATA", ROOT.parent / "shared" / "data"))
-CONVERSATIONS = FOLDER / "locomo" / "locomo4.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,7 +196,7 @@ class Script:
 
 def sessions() -> Iterator[Session]:
     """Yield every session that has observations, in order of time."""
-    conversations = json.loads(CONVERSATIONS.read_text(encoding="utf-8"))
+    conversations = json.loads(shared_data.LOCOMO.read_text(encoding="utf-8"))
     found = [
         _session(each, name.removesuffix("_observation"))
         for each in conversations

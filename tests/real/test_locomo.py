@@ -7,20 +7,18 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import shared_data
 from muniment import Fact, MemoryStore
 from muniment.domain.time import AsOf, Instant
 from muniment.instants import moment, to_datetime
 from tests import oracle
-from tests.real.locomo import CONVERSATIONS, FOLDER, Script, sessions
+from tests.real.locomo import Script, sessions
 from tests.stores import MEMORY, SQLITE, SettableClock, backend_at
 
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(
-        not CONVERSATIONS.is_file(),
-        reason=f"no conversations in {FOLDER}; name the folder with MUNIMENT_SHARED_DATA",
-    ),
+    pytest.mark.skipif(not shared_data.LOCOMO.is_file(), reason=shared_data.ABSENT),
 ]
 
 

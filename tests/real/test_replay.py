@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.real.locomo import CONVERSATIONS, FOLDER
+from benchmarks import shared_data
 
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "badcase.py"
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not CONVERSATIONS.exists(), reason=f"needs {FOLDER}")
+@pytest.mark.skipif(not shared_data.LOCOMO.is_file(), reason=shared_data.ABSENT)
 def test_each_answer_over_a_real_conversation_is_reproduced(tmp_path: Path) -> None:
     ended = subprocess.run(
-        [sys.executable, EXAMPLE, CONVERSATIONS],
+        [sys.executable, EXAMPLE, shared_data.LOCOMO],
         cwd=tmp_path,
         capture_output=True,
         encoding="utf-8",

@@ -1,6 +1,7 @@
 """Which facts rules retire: decisions over explicit inputs, to the microsecond."""
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -30,6 +31,15 @@ UNUSED = RetentionRule(unused_for_us=NOW)
 UNIMPORTANT = RetentionRule(importance_below=0.5)
 
 DAY = DAY_US
+
+
+def test_a_duration_is_in_whole_microseconds() -> None:
+    """Of `True` one was made, and every fact was due."""
+    for duration in (True, 1.5, "1", timedelta(days=400)):
+        for limit in ("older_than_us", "unused_for_us", "thin_older_than_us"):
+            fields: dict[str, Any] = {limit: duration}
+            with pytest.raises(InvalidValueError, match="whole microseconds"):
+                RetentionRule(**fields)
 
 
 @pytest.mark.parametrize(

@@ -28,22 +28,46 @@ words = st.lists(st.sampled_from("abcd"), min_size=1, max_size=6)
 
 @given(words, st.lists(words, min_size=1, max_size=6))
 def test_bm25_is_its_formula(question: list[str], documents: list[list[str]]) -> None:
-    scores = ranking.bm25(
-        question,
-        [Counter(each) for each in documents],
-        [len(each) for each in documents],
-        weights={},
-    )
+    index = ranking.TermIndex(list(map(Counter, documents)), list(map(len, documents)))
+
+    scores = index.bm25(question, weights={})
 
     expected = [plain_bm25(question, documents, at) for at in range(len(documents))]
     assert scores == pytest.approx(expected)
 
 
-def test_a_term_nobody_asked_for_counts_for_its_share() -> None:
-    counts, lengths = [Counter("a"), Counter("b")], [1, 1]
+@given(words, st.lists(words, max_size=6))
+def test_what_has_all_terms_is_told_from_what_has_some(
+    wanted: list[str], documents: list[list[str]]
+) -> None:
+    index = ranking.TermIndex(list(map(Counter, documents)), list(map(len, documents)))
 
-    full = ranking.bm25(["a"], counts, lengths, weights={})
-    half = ranking.bm25(["a"], counts, lengths, weights={"a": 0.5})
+    found = index.having_all(wanted)
+
+    assert found == [at for at, each in enumerate(documents) if set(wanted) <= set(each)]
+
+
+@given(
+    st.lists(st.tuples(st.floats(0.01, 1), st.floats(0.7, 1.3)), max_size=40),
+    st.integers(1, 8),
+)
+def test_no_factor_brings_what_was_passed_over_among_the_first(
+    weighed: list[tuple[float, float]], count: int
+) -> None:
+    scores = {at: score for at, (score, _) in enumerate(weighed)}
+    final = {at: score * factor for at, (score, factor) in enumerate(weighed)}
+
+    kept = ranking.foremost(scores, count, spread=1.9)
+
+    least = min(sorted(final.values(), reverse=True)[:count], default=0.0)
+    assert {at for at, score in final.items() if score >= least} <= set(kept)
+
+
+def test_a_term_nobody_asked_for_counts_for_its_share() -> None:
+    index = ranking.TermIndex([Counter("a"), Counter("b")], [1, 1])
+
+    full = index.bm25(["a"], weights={})
+    half = index.bm25(["a"], weights={"a": 0.5})
 
     assert half == [full[0] / 2, 0.0]
 
@@ -76,15 +100,15 @@ def test_fusion_adds_up_reciprocal_ranks() -> None:
 
 
 def test_what_is_rare_among_the_documents_weighs_more() -> None:
-    rare, common = [True, False, False], [False, True, True]
+    rare, common = [0], [1, 2]
 
-    scores = ranking.shares([rare, common])
+    scores = ranking.shares([rare, common], total=3)
 
     assert scores[0] > scores[1] == scores[2] > 0
 
 
 def test_the_same_said_twice_makes_room_for_another() -> None:
-    terms = [Counter("abc"), Counter("abc"), Counter("xyz")]
+    terms = dict(enumerate(map(Counter, ("abc", "abc", "xyz"))))
     scores = {0: 1.0, 1: 0.99, 2: 0.95}
 
     chosen = ranking.diverse([0, 1, 2], scores, terms, limit=2, share=0.1)
@@ -98,7 +122,7 @@ def test_diversity_loses_nothing_and_repeats_nothing(
 ) -> None:
     scores = dict(enumerate(values))
     order = sorted(scores, key=lambda place: -scores[place])
-    terms = [Counter("ab"[place % 2]) for place in scores]
+    terms = {place: Counter("ab"[place % 2]) for place in scores}
 
     chosen = ranking.diverse(order, scores, terms, limit=limit, share=0.1)
 
@@ -108,7 +132,7 @@ def test_diversity_loses_nothing_and_repeats_nothing(
 
 
 def test_without_a_share_for_likeness_the_order_stays() -> None:
-    terms = [Counter("abc")] * 3
+    terms = {place: Counter("abc") for place in range(3)}
 
     chosen = ranking.diverse([2, 0, 1], {0: 2.0, 1: 1.0, 2: 3.0}, terms, limit=2, share=0)
 

@@ -9,7 +9,15 @@ import typer
 from muniment.api.cli.answers import Drawn, Sessions, Summaries, Turns, Withdrawn
 from muniment.api.cli.asking import Doer, KeyedDoer, Looker
 from muniment.api.cli.looking import FactId
-from muniment.api.cli.options import AsOf, JsonLines, Newest, Whose, given, parsed
+from muniment.api.cli.options import (
+    AsOf,
+    JsonLines,
+    Newest,
+    SaidBy,
+    Whose,
+    given,
+    parsed,
+)
 from muniment.api.cli.place import Place
 from muniment.domain.session import Role
 from muniment.errors import InvalidValueError
@@ -44,18 +52,30 @@ def start(
     at.answer(found)
 
 
-def list_(whose: Whose, looker: Looker, at: Place) -> None:
+def list_(
+    whose: Whose,
+    looker: Looker,
+    at: Place,
+    as_of: AsOf = None,
+    valid_at: SaidBy = None,
+) -> None:
     """List the conversations of somebody, the first begun first."""
     scope = whose.scope
     with looker.asked(at) as store:
-        found = store.list_sessions(scope=scope)
+        found = store.list_sessions(scope=scope, as_of=as_of, valid_at=valid_at)
     at.answer(Sessions(sessions=found))
 
 
-def get(session_id: SessionId, looker: Looker, at: Place) -> None:
+def get(
+    session_id: SessionId,
+    looker: Looker,
+    at: Place,
+    as_of: AsOf = None,
+    valid_at: SaidBy = None,
+) -> None:
     """Show whose a conversation is, when it began and ended, and who served in it."""
     with looker.asked(at) as store:
-        found = store.get_session(session_id)
+        found = store.get_session(session_id, as_of=as_of, valid_at=valid_at)
     at.answer(found)
 
 
@@ -141,16 +161,20 @@ def said(
     session_id: SessionId,
     looker: Looker,
     at: Place,
+    *,
     limit: Newest = None,
     before: Annotated[
         str | None,
         typer.Option(metavar="TURN", help="Only what was said before this turn."),
     ] = None,
     as_of: AsOf = None,
+    valid_at: SaidBy = None,
 ) -> None:
     """Show what was said in a conversation, in the order in which it was said."""
     with looker.asked(at) as store:
-        found = store.get_turns(session_id, limit=limit, before=before, as_of=as_of)
+        found = store.get_turns(
+            session_id, limit=limit, before=before, as_of=as_of, valid_at=valid_at
+        )
     at.answer(Turns(turns=found))
 
 
@@ -174,24 +198,42 @@ def before(
     at.answer(Turns(turns=found))
 
 
-def turn(turn_id: TurnId, looker: Looker, at: Place) -> None:
+def turn(
+    turn_id: TurnId,
+    looker: Looker,
+    at: Place,
+    as_of: AsOf = None,
+    valid_at: SaidBy = None,
+) -> None:
     """Show one turn."""
     with looker.asked(at) as store:
-        found = store.get_turn(turn_id)
+        found = store.get_turn(turn_id, as_of=as_of, valid_at=valid_at)
     at.answer(found)
 
 
-def facts(turn_id: TurnId, looker: Looker, at: Place) -> None:
+def facts(
+    turn_id: TurnId,
+    looker: Looker,
+    at: Place,
+    as_of: AsOf = None,
+    valid_at: SaidBy = None,
+) -> None:
     """Show what was drawn from a turn: versions of facts, with who made them and why."""
     with looker.asked(at) as store:
-        found = store.get_facts_of_turn(turn_id)
+        found = store.get_facts_of_turn(turn_id, as_of=as_of, valid_at=valid_at)
     at.answer(Drawn(versions=found))
 
 
-def sources(fact_id: FactId, looker: Looker, at: Place) -> None:
+def sources(
+    fact_id: FactId,
+    looker: Looker,
+    at: Place,
+    as_of: AsOf = None,
+    valid_at: SaidBy = None,
+) -> None:
     """Show the turns that a fact was drawn from, in order."""
     with looker.asked(at) as store:
-        found = store.get_source_turns(fact_id)
+        found = store.get_source_turns(fact_id, as_of=as_of, valid_at=valid_at)
     at.answer(Turns(turns=found))
 
 
@@ -243,10 +285,16 @@ def summarize(
     at.answer(Summaries(summaries=found))
 
 
-def summaries(session_id: SessionId, looker: Looker, at: Place, as_of: AsOf = None) -> None:
+def summaries(
+    session_id: SessionId,
+    looker: Looker,
+    at: Place,
+    as_of: AsOf = None,
+    valid_at: SaidBy = None,
+) -> None:
     """Show the summaries of a conversation in use, by level, then by turn."""
     with looker.asked(at) as store:
-        found = store.get_summaries(session_id, as_of=as_of)
+        found = store.get_summaries(session_id, as_of=as_of, valid_at=valid_at)
     at.answer(Summaries(summaries=found))
 
 
@@ -255,7 +303,7 @@ def withdraw(
     version: Annotated[
         int, typer.Argument(metavar="VERSION", help="Of the summary, as list shows it.")
     ],
-    doer: Doer,
+    doer: KeyedDoer,
     at: Place,
 ) -> None:
     """Use a summary no longer, nor what was made of it; its turns can be done anew."""

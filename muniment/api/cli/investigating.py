@@ -7,7 +7,7 @@ import typer
 
 from muniment.api.cli.answers import Reproduced
 from muniment.api.cli.asking import Looker
-from muniment.api.cli.options import Whose
+from muniment.api.cli.options import Memories, Whose
 from muniment.api.cli.place import Place
 
 
@@ -66,7 +66,7 @@ def reproduce(
 
 
 def why(
-    whose: Whose,
+    memories: Memories,
     looker: Looker,
     at_place: Place,
     expect: Annotated[
@@ -75,7 +75,8 @@ def why(
     query: Annotated[
         str | None,
         typer.Option(
-            metavar="TEXT", help="What it was asked; that of the last receipt if left out."
+            metavar="TEXT",
+            help="What it was asked, more or less; what the last receipt says if left out.",
         ),
     ] = None,
     at: At = None,
@@ -84,8 +85,11 @@ def why(
     Say why an agent did not know something: which stage lost it, and by what one can tell.
 
     It asks in order whether it was ever said, written (when, by whom), still believed,
-    would be found by a search then and now, was recalled, and went into the prompt.
+    would be found by a search then and now, was recalled, and went into the prompt. With
+    --scope it looks into further memories that may say it, such as that of a team.
     """
     with looker.asked(at_place) as store:
-        found = store.why(expect, scope=whose.scope, query=query, at=at)
+        found = store.why(
+            expect, scope=memories.scope, scopes=memories.scopes, query=query, at=at
+        )
     at_place.answer(found)

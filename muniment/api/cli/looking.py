@@ -6,16 +6,11 @@ import typer
 
 from muniment.api.cli.answers import Blamed, Modified
 from muniment.api.cli.asking import Looker
-from muniment.api.cli.options import AsOf, Cursor, Limit, Whose
+from muniment.api.cli.options import AsOf, Cursor, Limit, Memories, ValidAt, Whose
 from muniment.api.cli.place import Place
 
 
 FactId = Annotated[str, typer.Argument(metavar="FACT", help="The id of a fact.")]
-
-ValidAt = Annotated[
-    str | None,
-    typer.Option(metavar="TIME", help="About this time; may lie ahead."),
-]
 
 
 def as_of(
@@ -75,32 +70,48 @@ def get(
 
 
 def list_(
-    whose: Whose,
+    memories: Memories,
     looker: Looker,
     at: Place,
+    *,
     category: Annotated[
         str | None, typer.Option(metavar="NAME", help="Only this category.")
     ] = None,
+    as_of: AsOf = None,
+    valid_at: ValidAt = None,
     limit: Limit = 100,
     cursor: Cursor = None,
 ) -> None:
     """
-    List what is believed of somebody now, part by part.
+    List what is believed of somebody, now or at a moment before, part by part.
 
     Each part is read at the moment of the first, so nothing is missed or repeated while
     others write.
     """
+    scope = memories.scope
     with looker.asked(at) as store:
         found = store.get_all(
-            scope=whose.scope, category=category, limit=limit, cursor=cursor
+            scope=scope,
+            scopes=memories.scopes,
+            category=category,
+            as_of=as_of,
+            valid_at=valid_at,
+            limit=limit,
+            cursor=cursor,
         )
     at.answer(found)
 
 
-def history(fact_id: FactId, looker: Looker, at: Place) -> None:
+def history(
+    fact_id: FactId,
+    looker: Looker,
+    at: Place,
+    as_of: AsOf = None,
+    valid_at: ValidAt = None,
+) -> None:
     """Show every version of a fact, oldest first, with who made it and why."""
     with looker.asked(at) as store:
-        found = store.get_fact_history(fact_id)
+        found = store.get_fact_history(fact_id, as_of=as_of, valid_at=valid_at)
     at.answer(found)
 
 

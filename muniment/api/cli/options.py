@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from muniment.api.repeated import RepeatedNameError, once_each
 from muniment.domain.scope import Scope
 from muniment.errors import InvalidValueError
 
@@ -24,6 +25,14 @@ Cursor = Annotated[
 AsOf = Annotated[
     str | None,
     typer.Option(metavar="TIME", help="What was known then; now if left out."),
+]
+ValidAt = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="About this time; --as-of itself if left out."),
+]
+SaidBy = Annotated[
+    str | None,
+    typer.Option(metavar="TIME", help="What there was by then; by --as-of if left out."),
 ]
 Newest = Annotated[
     int | None,
@@ -117,7 +126,9 @@ def parsed(named: str, text: str | None) -> Any:  # noqa: ANN401 - the store loo
     if text is None:
         return None
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=once_each)
+    except RepeatedNameError as error:
+        raise InvalidValueError(named, text, "JSON that says each name once") from error
     except (ValueError, RecursionError) as error:
         raise InvalidValueError(named, text, "JSON") from error
 

@@ -7,10 +7,19 @@ from typing import Annotated, Any
 import typer
 
 from muniment.api.cli.answers import Configuration, Lost, Receipts, Uses
-from muniment.api.cli.asking import Doer, Looker
+from muniment.api.cli.asking import KeyedDoer, Looker
 from muniment.api.cli.looking import FactId
-from muniment.api.cli.options import AsOf, Memories, Newest, Whose, parsed
+from muniment.api.cli.options import (
+    AsOf,
+    Memories,
+    Newest,
+    SaidBy,
+    ValidAt,
+    Whose,
+    parsed,
+)
 from muniment.api.cli.place import Place
+from muniment.api.cli.searching import say_unserved
 
 
 class Language(StrEnum):
@@ -65,6 +74,7 @@ def context(
     at: Place,
     *,
     as_of: AsOf = None,
+    valid_at: ValidAt = None,
     receipt: Annotated[
         bool,
         typer.Option(
@@ -78,7 +88,7 @@ def context(
 
     Core facts, profile, what answers, summaries and the last turns, within a budget of
     tokens; what found no room is named. With --no-receipt nothing is recorded of it: you
-    only want to see.
+    only want to see. What could not be served is said as by search.
     """
     scope = memories.scope
     # A command ends at once: it is not the one to keep the index.
@@ -88,10 +98,12 @@ def context(
             scope=scope,
             scopes=memories.scopes,
             as_of=as_of,
+            valid_at=valid_at,
             receipt=receipt,
             **wishes.fields,
         )
     at.answer(found)
+    say_unserved(found.unserved)
 
 
 Start = Annotated[
@@ -134,10 +146,16 @@ def stray(
     at.answer(Receipts(receipts=found))
 
 
-def uses(fact_id: FactId, looker: Looker, at: Place, as_of: AsOf = None) -> None:
+def uses(
+    fact_id: FactId,
+    looker: Looker,
+    at: Place,
+    as_of: AsOf = None,
+    valid_at: SaidBy = None,
+) -> None:
     """Show when a fact was given to an agent, in order."""
     with looker.asked(at) as store:
-        found = store.get_uses(fact_id, as_of=as_of)
+        found = store.get_uses(fact_id, as_of=as_of, valid_at=valid_at)
     at.answer(Uses(uses=found))
 
 
@@ -153,7 +171,7 @@ def record(
     value: Annotated[
         str, typer.Argument(metavar="VALUE", help="JSON; null ends it. See --text.")
     ],
-    doer: Doer,
+    doer: KeyedDoer,
     at: Place,
     *,
     text: Annotated[

@@ -25,6 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit code. An error is one line on standard error, and with ``--json`` one
         JSON object below it; a traceback is shown of our own mistakes alone.
     """
+    terminal.open_what_was_closed()
     given = list(sys.argv[1:] if arguments is None else arguments)
     as_json = "--json" in given
     problem: Exception

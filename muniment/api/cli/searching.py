@@ -1,5 +1,6 @@
 """Commands that find facts, and keep the index they are found by."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -8,7 +9,7 @@ import typer
 from muniment.api.cli import exits, terminal
 from muniment.api.cli.answers import Indexed, Reconciled
 from muniment.api.cli.asking import Looker
-from muniment.api.cli.options import AsOf, Memories, given
+from muniment.api.cli.options import AsOf, Memories, ValidAt, given
 from muniment.api.cli.place import Place
 
 
@@ -146,10 +147,7 @@ def search(
     at: Place,
     *,
     as_of: AsOf = None,
-    valid_at: Annotated[
-        str | None,
-        typer.Option(metavar="TIME", help="About this time; may lie ahead."),
-    ] = None,
+    valid_at: ValidAt = None,
     limit: Annotated[int, typer.Option(help="At most so many, 1 to 1,000.")] = 10,
     explain: Annotated[
         bool, typer.Option("--explain", help="Say where each leg puts each fact.")
@@ -178,7 +176,12 @@ def search(
             **narrowing.fields,
         )
     at.answer(hits)
-    for leg, why in hits.unserved.items():
+    say_unserved(hits.unserved)
+
+
+def say_unserved(unserved: Mapping[str, str]) -> None:
+    """Say on standard error what a search could not serve, why, and the way out."""
+    for leg, why in unserved.items():
         terminal.note(f"not served: {leg}, {why}{_way_out(why)}")
 
 

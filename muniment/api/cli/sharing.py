@@ -10,7 +10,7 @@ from muniment.api.cli.answers import Shared
 from muniment.api.cli.asking import Approval, Author, Doer, Looker
 from muniment.api.cli.erasing import Yes
 from muniment.api.cli.looking import FactId
-from muniment.api.cli.options import Cursor, Limit, Whose
+from muniment.api.cli.options import AsOf, Cursor, Limit, ValidAt, Whose
 from muniment.api.cli.place import Place
 from muniment.domain.scope import Scope
 
@@ -109,11 +109,15 @@ def shared(
     overdue: Annotated[
         bool, typer.Option("--overdue", help="Only what should have been looked at.")
     ] = False,
+    as_of: AsOf = None,
+    valid_at: ValidAt = None,
 ) -> None:
-    """List what a team or all know now, with who answers for it, the soonest due first."""
+    """List what a team or all know, with who answers for it, the soonest due first."""
     scope = whose.scope
     with looker.asked(at) as store:
-        found = store.list_shared(scope=scope, owner=owner, overdue=overdue)
+        found = store.list_shared(
+            scope=scope, owner=owner, overdue=overdue, as_of=as_of, valid_at=valid_at
+        )
     at.answer(Shared(shared=found))
 
 

@@ -7,6 +7,7 @@ import sys
 import unicodedata
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import typer
@@ -32,6 +33,15 @@ _JOINERS: Final = "\u200c\u200d"
 
 _ESCAPED: Final = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Unicode categories that can move a cursor, or make text look like other text."""
+
+
+def open_what_was_closed() -> None:
+    """Let what is written to a stream that whoever started us had closed go nowhere."""
+    # Python has ``None`` for it.
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            nowhere = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115 - for as long as the process lives
+            setattr(sys, name, nowhere)
 
 
 def is_for_a_person(*, as_json: bool) -> bool:

@@ -8,12 +8,14 @@ store and writes the answer.
 """
 
 import asyncio
+import json
 import re
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from concurrent.futures import Executor
 from contextlib import nullcontext
 from contextvars import copy_context
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, get_origin
 
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
@@ -24,7 +26,8 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from muniment.api.http.admission import Admission
-from muniment.api.http.routes import HEADERS, POSITION_MAX, Door, Route
+from muniment.api.http.routes import HEADERS, POSITION_MAX, Digits, Door, Route
+from muniment.api.repeated import RepeatedNameError, once_each
 
 
 class AnsweringRoute(APIRoute):
@@ -88,6 +91,8 @@ class Sent:
         model, by_url = route.model or _Nothing, route.operation.method == "GET"
         self._query: type[BaseModel] = model if by_url else _Nothing
         self._body: type[BaseModel] = _Nothing if by_url else model
+        fields = {**route.operation.needed, **route.operation.taken}
+        self._several = {name for name in fields if get_origin(fields[name]) is list}
         self._needs_body = bool(route.operation.needed) and not by_url
 
     def read(self, request: Request, body: bytes) -> dict[str, object]:
@@ -102,13 +107,20 @@ class Sent:
         for name in self._route.operation.numbers:
             check = _NUMBER.validate_python
             given[name] = _checked(check, given[name], "path", name)
-        query = _once_each(request.query_params)
+        query = _by_name(request.query_params, several=self._several)
         given["query"] = _checked(self._query.model_validate, query, "query")
         if body or self._needs_body:
             _refuse_other_types(request.headers.get("content-type", ""))
+            _refuse_repeated_names(body)
             given["body"] = _checked(self._body.model_validate_json, body, "body")
-        for name in self._route.headers:
-            given[name] = request.headers.get(HEADERS[name][0])
+        for name, (header, _) in HEADERS.items():
+            sent = request.headers.getlist(header)
+            if len(sent) > 1:
+                raise _problem("header", header, "is there more than once")
+            if name in self._route.headers:
+                given[name] = sent[0] if sent else None
+            elif sent and name in _RELIED_ON:
+                raise _problem("header", header, "is not taken by this operation")
         return given
 
 
@@ -118,7 +130,10 @@ class _Nothing(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-_NUMBER: Final = TypeAdapter(Annotated[int, Field(ge=0, le=POSITION_MAX)])
+_NUMBER: Final = TypeAdapter(Annotated[Digits, Field(ge=0, le=POSITION_MAX)])
+_RELIED_ON: Final = frozenset({"idempotency_key", "expected_version"})
+"""What a caller believes to be safe by: passed over, it would be a promise not kept."""
+
 _JSON: Final = re.compile(r"application/([\w.-]+\+)?json\s*(;|$)", re.IGNORECASE)
 
 
@@ -132,19 +147,30 @@ def _checked(check: Callable[[Any], object], value: object, *where: str) -> obje
         ) from error
 
 
-def _once_each(query: QueryParams) -> dict[str, str]:
-    """Return the fields of a *query*; one that is there twice says two things."""
-    for name in query:
+def _by_name(
+    query: QueryParams, *, several: AbstractSet[str]
+) -> dict[str, str | list[str]]:
+    """Return the fields of a *query*; any but *several* that is there twice is refused."""
+    for name in query.keys() - several:
         if len(query.getlist(name)) > 1:
-            problem = {"loc": ("query", name), "msg": "is there more than once"}
-            raise RequestValidationError([problem])
-    return dict(query)
+            raise _problem("query", name, "is there more than once")
+    return {name: query.getlist(name) if name in several else query[name] for name in query}
+
+
+def _refuse_repeated_names(body: bytes) -> None:
+    """Refuse an object that says a name twice, of which pydantic takes the last."""
+    try:
+        json.loads(body, object_pairs_hook=once_each)
+    except RepeatedNameError as error:
+        raise _problem("body", error.name, "is there more than once") from error
+    except (ValueError, RecursionError):
+        return  # Whoever reads it next says what is wrong.
+
+
+def _problem(place: str, name: str, problem: str) -> RequestValidationError:
+    return RequestValidationError([{"loc": (place, name), "msg": problem}])
 
 
 def _refuse_other_types(content_type: str) -> None:
     if not _JSON.match(content_type):
-        problem = {
-            "loc": ("header", "Content-Type"),
-            "msg": "has to be application/json",
-        }
-        raise RequestValidationError([problem])
+        raise _problem("header", "Content-Type", "has to be application/json")

@@ -16,6 +16,7 @@ from muniment.api.http.admission import Admission
 from muniment.api.http.answering import AnsweringRoute
 from muniment.api.http.callers import Callers
 from muniment.api.http.edges import Edges
+from muniment.api.http.examples import add_examples
 from muniment.api.http.problems import MEDIA_TYPE, SCHEMA, problem, problem_of
 from muniment.api.http.routes import Door, Route
 from muniment.api.operation import Operation
@@ -46,6 +47,8 @@ def create_app(store: MemoryStore) -> FastAPI:
         openapi_url=f"{PREFIX}/openapi.json",
         docs_url=None,
         redoc_url=None,
+        # Whoever followed would go where `Host` says, behind a proxy in the clear.
+        redirect_slashes=False,
     )
     door, readers = Door(Callers(store)), Admission()
     app.router.routes.extend(
@@ -144,6 +147,10 @@ def _document(app: FastAPI) -> dict[str, Any]:
     for operation in OPERATIONS:
         described = document["paths"][PREFIX + operation.path][operation.method.lower()]
         described["responses"] = _responses(operation, schemas)
+        if operation.repeated:
+            described["description"] = f"To send it again is safe. {operation.repeated}"
+            described["x-idempotent"] = True
+        add_examples(operation, described)
     app.openapi_schema = document
     return document
 

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -38,15 +39,17 @@ class Callers:
         self._tokens = Tokens(settings) if has_issuer else None
         self._rates = Rates(settings.rate_limit)
 
-    def known(self, authorization: str | None) -> Caller:
+    def known(self, authorizations: Sequence[str]) -> Caller:
         """
-        Return who shows *authorization*.
+        Return who shows the one of *authorizations*; two are two callers.
 
         Raises:
             NotAuthenticatedError: If it is nobody.
             RateLimitedError: If they call too often.
         """
-        scheme, _, shown = (authorization or "").partition(" ")
+        if len(authorizations) > 1:
+            raise NotAuthenticatedError("more than one was sent")
+        scheme, _, shown = "".join(authorizations).partition(" ")
         shown = shown.strip()
         if scheme.lower() != "bearer" or not shown:
             raise NotAuthenticatedError("no bearer was sent")

@@ -1,5 +1,6 @@
 """What went wrong, in one shape: problem details, RFC 9457. The only map to a status."""
 
+import math
 import re
 from typing import Any, Final
 
@@ -18,6 +19,7 @@ from muniment.errors import (
     OutOfReachError,
     RateLimitedError,
     RequestTooLargeError,
+    TransactionTooLargeError,
     Unavailable,
     VersionConflictError,
 )
@@ -37,6 +39,7 @@ _STATUS: Final[dict[type[Exception], int]] = {
     # Leaves that HTTP has a word of its own for.
     ContentTooLargeError: 413,
     RequestTooLargeError: 413,
+    TransactionTooLargeError: 413,
     NotAuthenticatedError: 401,
     OutOfReachError: 404,
     RateLimitedError: 429,
@@ -112,6 +115,8 @@ def problem_of(error: MunimentError, *, request_id: str) -> dict[str, Any]:
 
 def _fact(value: object) -> object:
     match value:
+        case float() if not math.isfinite(value):
+            return repr(value)  # Of which JSON has no number.
         case None | bool() | int() | float() | str():
             return value
         case tuple() | list():

@@ -4,12 +4,13 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, get_args
 from urllib.parse import unquote
 
 import msgspec
 from fastapi import Body, Header, Path, Query, Request, Response
-from pydantic import BaseModel, ConfigDict, create_model
+from pydantic import BaseModel, BeforeValidator, ConfigDict, create_model
+from pydantic_core import PydanticCustomError
 
 from muniment.api.http.callers import Callers
 from muniment.api.http.downloads import download
@@ -24,6 +25,14 @@ from muniment.instants import moment, to_text
 
 POSITION_MAX: Final = 2**62
 
+
+def _digits(value: object) -> object:
+    """Return what stands in a URL for a whole number, if it is written in digits."""
+    if isinstance(value, str) and not (value.isascii() and value.isdigit()):
+        raise PydanticCustomError("digits", "Input should be a whole number, in digits")
+    return value
+
+
 HEADERS: Final = {
     "reason": (
         "Muniment-Reason",
@@ -33,12 +42,16 @@ HEADERS: Final = {
     "break_glass": ("Muniment-Break-Glass", "`true` to look once in an emergency."),
     "idempotency_key": (
         "Idempotency-Key",
-        "A repeated key is answered as the first time and writes nothing.",
+        (
+            "A repeated key is answered as the first time and writes nothing; where that "
+            "was a secret, which is shown once, with 409."
+        ),
     ),
     "expected_version": ("If-Match", 'The version that was decided on, such as `"3"`.'),
 }
-_ONCE: Final = frozenset({"issue_api_key", "roll_api_key"})
-"""What answers a secret: there is no second answer, so no idempotency key either."""
+_AS_DIGITS: Final = BeforeValidator(_digits)
+Digits = Annotated[int, _AS_DIGITS]
+"""A whole number in a URL, in digits: Python reads more, such as ``1_0`` and ``5.0``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +62,7 @@ class Door:
 
     def __call__(self, request: Request) -> None:
         """Keep the caller's store with the request, or refuse it."""
-        caller = self.callers.known(request.headers.get("authorization"))
+        caller = self.callers.known(request.headers.getlist("authorization"))
         request.state.caller, request.state.acting = caller.name, caller.store
 
 
@@ -106,7 +119,11 @@ class Route:
         for name, value in given.items():
             if isinstance(value, BaseModel):
                 said = {each: getattr(value, each) for each in value.model_fields_set}
-                fields |= {each: _argument(each, one) for each, one in said.items()}
+                fields |= {
+                    each: _argument(each, one)
+                    for each, one in said.items()
+                    if one is not None or each in self.operation.needed
+                }
             elif name in HEADERS:
                 fields |= _from_header(name, value)
             else:
@@ -138,7 +155,7 @@ def _headers(operation: Operation) -> list[str]:
     names = ["reason", "matter", "break_glass"] if operation.reasoned else []
     if operation.verb == "whoami":
         return []
-    if operation.keyed and operation.verb not in _ONCE:
+    if operation.keyed:
         names.append("idempotency_key")
     if operation.if_match:
         names.append("expected_version")
@@ -158,9 +175,11 @@ def _parameter(
 
 def _model(operation: Operation) -> type[BaseModel]:
     """Return the model of what an operation is sent."""
-    fields: dict[str, Any] = {name: (kind, ...) for name, kind in operation.needed.items()}
-    fields |= {name: (kind | None, None) for name, kind in operation.taken.items()}
     is_query = operation.method == "GET"
+    fields: dict[str, Any] = {name: (kind, ...) for name, kind in operation.needed.items()}
+    for name, kind in operation.taken.items():
+        is_number = is_query and int in get_args(kind)
+        fields[name] = (Annotated[kind, _AS_DIGITS] if is_number else kind) | None, None
     return create_model(
         f"{operation.verb.title().replace('_', '')}{'Query' if is_query else 'Body'}",
         __config__=ConfigDict(extra="forbid", strict=not is_query),
@@ -197,8 +216,11 @@ def _argument(name: str, value: object) -> object:
 def _from_header(name: str, value: object) -> dict[str, object]:
     if value is None:
         return {}
-    # Headers come as Latin-1, whatever the bytes were meant to be.
-    text = unquote(str(value).encode("latin-1").decode("utf-8", errors="replace"))
+    try:
+        # Headers come as Latin-1, whatever the bytes were meant to be.
+        text = unquote(str(value).encode("latin-1").decode(), errors="strict")
+    except UnicodeDecodeError as error:
+        raise InvalidValueError(HEADERS[name][0], value, "percent-encoded UTF-8") from error
     match name:
         case "break_glass":
             if text not in ("true", "false"):

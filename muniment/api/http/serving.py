@@ -1,5 +1,6 @@
 """The service as a process: it listens, and ends when what it acknowledged is done."""
 
+import gc
 import logging
 import socket
 import sys
@@ -33,19 +34,31 @@ def serve(
         port: To listen on; 0 for any that is free.
         started: Told the address, once it listens.
     """
-    app = create_app(store)
-    listening = socket.create_server((host, port), backlog=2_048)
-    bound = listening.getsockname()
     log_to_stderr()
     config = uvicorn.Config(
-        app,
+        create_app(store),
         log_config=None,
         access_log=False,
         server_header=False,
+        proxy_headers=False,  # Nobody is known by an address, whoever says what it is.
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
-    started(f"http://{bound[0]}:{bound[1]}")
-    uvicorn.Server(config).run(sockets=[listening])
+    with socket.create_server((host, port), backlog=2_048) as listening:
+        bound = listening.getsockname()
+        _leave_to_stay()
+        started(f"http://{bound[0]}:{bound[1]}")
+        uvicorn.Server(config).run(sockets=[listening])
+
+
+def _leave_to_stay() -> None:
+    """
+    Tell the garbage collector that whatever is there by now stays.
+
+    It would look through some hundred thousand objects of modules and routes time and
+    again, while every request waits for it.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def log_to_stderr() -> None:

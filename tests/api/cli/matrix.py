@@ -70,6 +70,7 @@ LINES: Mapping[str, tuple[Line, ...]] = {
     "get": (_fact("get"),),
     "get then": (lambda t: ("get", t.fact_id, "--as-of", t.long_ago),),
     "get_all": (_scope("list", "--limit", "5"),),
+    "get_all then": (lambda t: ("list", "--scope", str(t.scope), "--as-of", t.long_ago),),
     "search": (_scope("search", "tea"),),
     "search many": (lambda t: ("search", "tea", "--scope", str(t.scope)),),
     "search past": (_scope("search", "茶", "--past"),),
@@ -87,6 +88,7 @@ LINES: Mapping[str, tuple[Line, ...]] = {
     "get_turns then": (lambda t: ("turns", "list", t.session_id, "--as-of", t.long_ago),),
     "get_summaries": (_session("summaries", "list"),),
     "get_turn": (_turn("turns", "get"),),
+    "get_turn then": (lambda t: ("turns", "get", t.turn_id, "--as-of", t.long_ago),),
     "list_sessions": (_scope("sessions", "list"),),
     "build_context": (_scope("context", "tea"),),
     "build_context of a session": (
@@ -125,6 +127,7 @@ LINES: Mapping[str, tuple[Line, ...]] = {
     "report_retention of all": (_line("retention-report"),),
     "propose_share": (_fact("propose-share", then=("--to", "org")),),
     "list_shared": (_scope("shared"),),
+    "list_shared then": (lambda t: ("shared", "--as-of", t.long_ago, *_whose(t)),),
     "list_proposals": (_scope("proposals"),),
     "approve": (_proposal("approve"),),
     "reject": (_proposal("reject"),),

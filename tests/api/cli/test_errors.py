@@ -4,12 +4,14 @@ import os
 import signal
 import sqlite3
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from muniment import MemoryStore
 from muniment.api.cli.exits import code_of
+from muniment.api.cli.running import main
 from muniment.errors import (
     CommitUncertainError,
     Conflict,
@@ -69,6 +71,7 @@ def test_the_exit_code_follows_the_kind_of_error(
         (["remember", "x", *USER, "--metadata", "{"], 2, "InvalidValueError"),
         (["remember", "x", *USER, "--metadata", '{"a": NaN}'], 2, "InvalidValueError"),
         (["remember", "x", *USER, "--metadata", '{"core": 1}'], 2, "ReservedMetadataError"),
+        (["remember", "x", *USER, "--metadata", '{"a":1,"a":2}'], 2, "InvalidValueError"),
         (["remember", "x", *USER, "--confidence", "nan"], 2, "InvalidValueError"),
         (["remember", "x" * 70_000, *USER], 2, "ContentTooLargeError"),
         (["remember"], 2, "UsageError"),
@@ -338,6 +341,22 @@ def test_a_reader_that_goes_away_is_no_bug(cli: CommandLine) -> None:
 
         assert running.wait(timeout=WAIT_S) == 141
         assert running.stderr.read() == b""
+
+
+def test_streams_that_were_closed_are_no_bug(
+    cli: CommandLine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What starts daemons closes them, and Python has `None` there."""
+    names = ("stdin", "stdout", "stderr")
+    for name in names:
+        monkeypatch.setattr(sys, name, None)
+
+    written = main(["remember", "said into the void", *USER, "--store", str(cli.store)])
+    refused = main(["get", "nothing", "--store", str(cli.store), "--json"])
+    for name in names:
+        getattr(sys, name).close()
+
+    assert (written, refused) == (0, 3)
 
 
 def test_ctrl_c_exits_130_and_leaves_the_store_whole(

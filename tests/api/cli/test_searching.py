@@ -66,8 +66,11 @@ def test_search_explains_itself(line: CommandLine) -> None:
     assert set(hit["factors"]) == {"recency", "importance", "confidence", "use"}
 
 
-def test_what_was_not_served_is_said_with_the_way_out(line: CommandLine) -> None:
-    outcome = line.on_store("search", "tea", *USER)
+@pytest.mark.parametrize("command", ["search", "context"])
+def test_what_was_not_served_is_said_with_the_way_out(
+    line: CommandLine, command: str
+) -> None:
+    outcome = line.on_store(command, "tea", *USER)
 
     assert outcome.answer["unserved"] == {"meaning": "no embedder is set"}
     assert "muniment reindex --embedder local" in outcome.err
