@@ -89,7 +89,7 @@ class Lookup:
         ledger: Where the events are.
         timeline: Where the beliefs are.
         derived: Every store an erasure has to reach, the timeline first.
-        vectors: Where the embeddings of what was said are; *generation* says by which model.
+        vectors: The embeddings of what was said, made by the model of *generation*.
         gone: Says of a store that an erasure cannot look at why not, if it was given up.
         last_use: Who knows when facts were used otherwise than by writing; retention asks.
     """
