@@ -19,7 +19,6 @@ from muniment.errors import (
     IdempotencyConflictError,
     MunimentError,
     SubjectErasedError,
-    TransactionTooLargeError,
     Unavailable,
     UnknownFactError,
     UnknownSessionError,
@@ -38,6 +37,7 @@ from muniment.ledger.records import (
     Origin,
     RecordedEvent,
     TransactionRow,
+    refuse_too_large,
 )
 from muniment.ledger.stamping import recorded, stamp_of
 from muniment.ledger.transaction import (
@@ -48,9 +48,6 @@ from muniment.ledger.transaction import (
 )
 from muniment.ledger.vault import Subject, Vault
 
-
-TRANSACTION_BYTES_MAX = 2**30
-"""A segment holds whole transactions, and a column of it no more than 2 GiB."""
 
 _ABOUT = FACT, SUBJECT
 
@@ -255,9 +252,7 @@ class Ledger:
         recalled = ((each, self.vault.recalled(each.scope)) for each in bound if each.scope)
         known = [(request, found[0]) for request, found in recalled if found]
         append.foresee(sorted({SUBJECT + subject.ref for _, subject in known}))
-        said = [
-            (each.ref, tag_of(each, *asked.says)) for asked, each in known if asked.says
-        ]
+        said = [(who.ref, tag_of(who, *asked.says)) for asked, who in known if asked.says]
         if len(said) > 1:
             self._projection.foresee(append, said)
 
@@ -298,9 +293,7 @@ class Ledger:
             )
         row = self._row(head, request, transaction, len(drafts))
         sealed = [self.mapper.to_stored_event(each) for each in drafts]
-        size = sum(len(each.state) for each in sealed)
-        if size > TRANSACTION_BYTES_MAX:
-            raise TransactionTooLargeError(size, TRANSACTION_BYTES_MAX)
+        refuse_too_large(sealed)
         append.insert(row, sealed)
         events = tuple(
             recorded(draft, row, position)
