@@ -25,6 +25,13 @@ LOCAL_NAME: Final = "multilingual-e5-small-q4"
 LOCAL_DIMENSIONS: Final = 384
 _LOCAL_BATCH: Final = 8
 """A question waits until the batch at hand is embedded; larger ones are hardly faster."""
+_LOCAL_BYTES: Final = 2_048
+"""
+So much of a text is read, in UTF-8: about the 512 tokens the model was trained on.
+
+What comes later would hardly move the vector, and a text takes as long as it is: 3,000
+Chinese characters five seconds, in which nobody else is answered.
+"""
 _ENGINE: Final = Lock()
 """The model is one for the process, and is not made for two calls at once."""
 
@@ -154,5 +161,6 @@ def _unit(embedder: Embedder, vector: "array[float]") -> Vector:
 
 
 def _embeddable(text: str) -> str:
+    read = text.encode()[:_LOCAL_BYTES].decode(errors="ignore")
     # The engine reads C strings: a NUL would end the text there.
-    return text.replace("\x00", " ")
+    return read.replace("\x00", " ")

