@@ -119,15 +119,17 @@ class Made:
             users, size = self.events // OF_USER, self.events // self.parts
             made = size - USERS * self.facts_of_part
             spans = [(at + 1, at + made) for at in range(0, self.events, size)]
+            others = _archived(rows["ledger_event"], self.parts, size)
             for table, statement in _MADE.items():
                 _insert(ledger, table, rows[table])
                 for first, last in spans:
                     ledger.execute(statement, {"a": first, "z": last, "users": users})
-            others = _archived(rows["ledger_event"], self.parts, size)
             segments = written(Directory(self.place / "archive"), self.events, others)
             _insert(ledger, "archive_segment", map(_segment_row, segments))
             head = max(places.values())
             ledger.execute("UPDATE projection_checkpoint SET position = ?", (head,))
+            hot = ledger.execute(_HOT, (self.events,)).fetchone()
+            assert hot == (0,), "every payload that is asked for is in the archive alone"
         with _bulk(self.place / VAULT_FILE) as vault:
             for first, last in spans:
                 vault.execute(_KEYS, {"a": first, "z": last, "users": users})
@@ -230,6 +232,8 @@ _MADE = {
 }
 """What is made up in each table, with as many bytes as a row of it has."""
 
+_HOT = "SELECT count(*) FROM ledger_event WHERE position <= ? AND length(state) > 0"
+
 _KEYS = (
     f"INSERT INTO stream_key SELECT 'main', {_FIRST_MADE_KEY} + p, {_SUBJECT},"
     f" randomblob(60) {_FROM}"
@@ -240,7 +244,7 @@ _KEYS = (
 def _bulk(file: Path) -> Iterator[sqlite3.Connection]:
     """Give a connection that writes much: nothing is durable or guarded until the end."""
     with closing(sqlite3.connect(file, isolation_level=None)) as connection:
-        for pragma in ("synchronous = OFF", "cache_size = -1000000"):
+        for pragma in ("synchronous = OFF", "cache_size = -1000000", "journal_mode = OFF"):
             connection.execute(f"PRAGMA {pragma}")
         query = "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL"
         held = [
@@ -253,7 +257,7 @@ def _bulk(file: Path) -> Iterator[sqlite3.Connection]:
         for _, _, statement in held:
             connection.execute(statement)
         connection.execute("COMMIT")
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        connection.execute("PRAGMA journal_mode = WAL")
 
 
 Rows: TypeAlias = dict[str, list[tuple[Any, ...]]]

@@ -38,7 +38,7 @@ EVENTS_OF_SEGMENT, BYTES_OF_SEGMENT = 500_000, 2**28
 
 _PAGE, _BYTES_OF_PAGE = 5_000, 2**26
 _EVENTS, _TRANSACTIONS, _MANIFESTS = "events", "transactions", "manifests"
-_FOLDERS = _EVENTS, _TRANSACTIONS, snapshots.FOLDER, _MANIFESTS
+_FOLDERS = _EVENTS, _TRANSACTIONS, segment.SNAPSHOTS, _MANIFESTS
 
 
 class Archiver:
@@ -297,7 +297,9 @@ class Archiver:
         if before is None or _year(before) == _year(stretch.first):
             return ()
         taken = snapshots.taken(self._timeline, self._recorder, before.recorded_at)
-        where = f"{snapshots.FOLDER}/ledger={self._ledger.name}/year={_year(stretch.first)}"
+        where = (
+            f"{segment.SNAPSHOTS}/ledger={self._ledger.name}/year={_year(stretch.first)}"
+        )
         return tuple(
             snapshots.described(
                 self._kept(f"{where}/{stretch.span}-{part}.parquet", each), each

@@ -26,6 +26,8 @@ from muniment.errors import DamagedArchiveError
 from muniment.ledger.records import SealedEvent, StampedEvent, TransactionRow
 
 
+SNAPSHOTS = "snapshots"
+
 _NUMBERS, _BYTES = "DELTA_BINARY_PACKED", "DELTA_LENGTH_BYTE_ARRAY"
 _ROWS_OF_GROUP = 8_192
 _SEALED = ("sealed", "header", "idempotency_tag", "request_tag")

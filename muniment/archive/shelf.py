@@ -12,7 +12,6 @@ from typing import Any, Protocol
 from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
-import pyarrow.dataset
 import pyarrow.fs
 
 from muniment.errors import ArchiveUnavailableError, ConfigurationError
@@ -211,6 +210,8 @@ class Remote:
 
     def dataset(self, names: Sequence[str]) -> Any:  # noqa: ANN401 - of pyarrow
         """Return files of Parquet as one data set."""
+        import pyarrow.dataset  # noqa: PLC0415 - nobody who reads an answer needs it
+
         files = [f"{self._path}/{each}" for each in names]
         return pyarrow.dataset.dataset(
             files, filesystem=self._filesystem, format="parquet", partitioning="hive"

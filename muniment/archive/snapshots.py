@@ -21,8 +21,6 @@ from muniment.ledger.records import StampedEvent
 from muniment.projections.beliefs import Timeline
 
 
-FOLDER = "snapshots"
-
 _EVENTS_OF_PART, _BYTES_OF_PART = 500_000, 2**28
 """A part ends between subjects with so many events, or anywhere with so many bytes."""
 
