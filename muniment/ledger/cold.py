@@ -9,7 +9,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from muniment.ledger.records import StampedEvent
+from muniment.errors import TransactionTooLargeError
+from muniment.ledger.records import SealedEvent, StampedEvent
+
+
+TRANSACTION_BYTES_MAX = 2**30
+"""A column of a segment holds no more than 2 GiB, and more than one transaction."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +53,19 @@ class ColdStore(Protocol):
             ArchiveUnavailableError: If the archive cannot be reached.
             DamagedArchiveError: If a payload is not where its segment should hold it.
         """
+
+
+def archivable(events: Sequence[SealedEvent]) -> Sequence[SealedEvent]:
+    """
+    Return the *events* of one transaction, which a segment will hold whole.
+
+    Raises:
+        TransactionTooLargeError: If none could.
+    """
+    size = sum(len(each.state) for each in events)
+    if size > TRANSACTION_BYTES_MAX:
+        raise TransactionTooLargeError(size, TRANSACTION_BYTES_MAX)
+    return events
 
 
 def is_dropped(event: StampedEvent) -> bool:

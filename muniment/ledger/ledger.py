@@ -25,9 +25,11 @@ from muniment.errors import (
 )
 from muniment.ledger import codec, sealing
 from muniment.ledger.application import LedgerApplication
+from muniment.ledger.cold import archivable
+from muniment.ledger.foreseeing import foresee
 from muniment.ledger.group_commit import GroupCommit, Ticket
 from muniment.ledger.inline import InlineAccount, InlineProjection
-from muniment.ledger.mapper import SealingMapper, tag_of
+from muniment.ledger.mapper import SealingMapper
 from muniment.ledger.recorder import Append, LedgerRecorder, Present
 from muniment.ledger.records import (
     FACT,
@@ -37,7 +39,6 @@ from muniment.ledger.records import (
     Origin,
     RecordedEvent,
     TransactionRow,
-    refuse_too_large,
 )
 from muniment.ledger.stamping import recorded, stamp_of
 from muniment.ledger.transaction import (
@@ -234,27 +235,14 @@ class Ledger:
     def _carry_out_together(self, batch: Sequence[Ticket[Request, Committed]]) -> None:
         with self.recorder.appending() as append:
             first_tx = append.head.tx_id + 1
-            self._foresee(append, [each.request for each in batch])
+            requests = [each.request for each in batch]
+            foresee(append, requests, vault=self.vault, projection=self._projection)
             answers = [self._carry_out_one(append, ticket) for ticket in batch]
             self.before_commit(append, first_tx)
         # Only now is anything durable.
         for ticket, answer in zip(batch, answers, strict=True):
             ticket.answer = answer
         self.on_append()
-
-    def _foresee(self, append: Append, requests: Sequence[Request]) -> None:
-        """Ask once what each request of a batch would ask again."""
-        # Whoever erases says so in the ledger, under the lock, before keys are destroyed:
-        # what is known now holds as long as the subject's own stream does not say so.
-        self.vault.epoch()
-        # What passes a freeze asks for the state of its subject only where it needs it.
-        bound = [each for each in requests if each.scope and not each.passes_freeze]
-        recalled = ((each, self.vault.recalled(each.scope)) for each in bound if each.scope)
-        known = [(request, found[0]) for request, found in recalled if found]
-        append.foresee(sorted({SUBJECT + subject.ref for _, subject in known}))
-        said = [(who.ref, tag_of(who, *asked.says)) for asked, who in known if asked.says]
-        if len(said) > 1:
-            self._projection.foresee(append, said)
 
     def _carry_out_one(
         self, append: Append, ticket: Ticket[Request, Committed]
@@ -292,9 +280,7 @@ class Ledger:
                 events=(),
             )
         row = self._row(head, request, transaction, len(drafts))
-        sealed = [self.mapper.to_stored_event(each) for each in drafts]
-        refuse_too_large(sealed)
-        append.insert(row, sealed)
+        append.insert(row, archivable([self.mapper.to_stored_event(e) for e in drafts]))
         events = tuple(
             recorded(draft, row, position)
             for position, draft in enumerate(drafts, row.first_position)

@@ -15,7 +15,6 @@ from eventsourcing.persistence import Notification, StoredEvent
 
 from muniment.domain.events import Event, FactEvent
 from muniment.domain.time import Instant
-from muniment.errors import TransactionTooLargeError
 from muniment.ledger.vault import Subject
 
 
@@ -33,9 +32,6 @@ NOBODY = "nobody"
 CONFIGURATION = "configuration"
 ACCOUNT = "account"
 """The streams of the ledger itself: how agents are set up, what it must own up to."""
-
-TRANSACTION_BYTES_MAX = 2**30
-"""A segment holds whole transactions, and a column of it no more than 2 GiB."""
 
 ACCESS = "access-"
 GLASS = "glass-"
@@ -104,18 +100,6 @@ class SealedEvent(StoredEvent):
         fields["state"] = state
         fields["subject_ref"] = subject_ref
         fields["key_id"] = key_id
-
-
-def refuse_too_large(transaction: Sequence[SealedEvent]) -> None:
-    """
-    Refuse what no segment of an archive can hold.
-
-    Raises:
-        TransactionTooLargeError: If all payloads are more than `TRANSACTION_BYTES_MAX`.
-    """
-    size = sum(len(each.state) for each in transaction)
-    if size > TRANSACTION_BYTES_MAX:
-        raise TransactionTooLargeError(size, TRANSACTION_BYTES_MAX)
 
 
 class StampedEvent(msgspec.Struct, frozen=True, kw_only=True, gc=False):

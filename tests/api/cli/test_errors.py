@@ -177,13 +177,18 @@ def test_a_server_that_is_away_is_a_matter_of_trying_later(cli: CommandLine) -> 
     assert (outcome.code, outcome.error["error"]) == (4, "DatabaseUnavailableError")
 
 
-@pytest.mark.parametrize("name", ["ledger.db", "vault.db"])
-def test_a_file_that_is_no_database_is_no_store(cli: CommandLine, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "refused"),
+    [("ledger.db", (2, "NotAStoreError")), ("vault.db", (1, "VaultMismatchError"))],
+)
+def test_a_file_that_is_no_database_is_no_store(
+    cli: CommandLine, name: str, refused: tuple[int, str]
+) -> None:
     for each in cli.store.glob(f"{name}*"):
         each.unlink()
     (cli.store / name).write_text("not a database" * 1_000)
 
-    assert cli.fails("list", *USER) == (2, "NotAStoreError")
+    assert cli.fails("list", *USER) == refused
 
 
 def test_a_key_that_is_not_the_stores_is_no_mistake_of_the_request(
