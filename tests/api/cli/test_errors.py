@@ -22,10 +22,10 @@ from muniment.errors import (
 from tests.api.cli.command_line import CommandLine
 
 
-USER, NOWHERE = ("--user", "u-1"), "01m8nqhdc08zyb7218v6btq1av"
+USER = ("--user", "u-1")
 EARLIER, LATER = "2026-01-01T00:00:00Z", "2026-02-01T00:00:00Z"
 OFFICER = ("--as", "o-1", "--reason", "quarterly review")
-NO_DATABASE = {"ledger.db": (2, "NotAStoreError"), "vault.db": (1, "VaultMismatchError")}
+NOWHERE = "01m8nqhdc08zyb7218v6btq1av"
 
 
 @pytest.mark.parametrize(
@@ -172,13 +172,18 @@ def test_a_server_that_is_away_is_a_matter_of_trying_later(cli: CommandLine) -> 
     assert (outcome.code, outcome.error["error"]) == (4, "DatabaseUnavailableError")
 
 
-@pytest.mark.parametrize("name", NO_DATABASE)
-def test_a_file_that_is_no_database_is_no_store(cli: CommandLine, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "refused"),
+    [("ledger.db", (2, "NotAStoreError")), ("vault.db", (1, "VaultMismatchError"))],
+)
+def test_a_file_that_is_no_database_is_no_store(
+    cli: CommandLine, name: str, refused: tuple[int, str]
+) -> None:
     for each in cli.store.glob(f"{name}*"):
         each.unlink()
     (cli.store / name).write_text("not a database" * 1_000)
 
-    assert cli.fails("list", *USER) == NO_DATABASE[name]
+    assert cli.fails("list", *USER) == refused
 
 
 def test_a_key_that_is_not_the_stores_is_no_mistake_of_the_request(
