@@ -9,6 +9,7 @@ from typing import Unpack
 from muniment.api import inputs
 from muniment.api.answers import Receipt
 from muniment.api.fields import KeyedDeed
+from muniment.api.giving_up import INDEX_GONE
 from muniment.api.receipting import ReceiptBook
 from muniment.api.receipts import RecallReceipt, receipt_of
 from muniment.api.transacting import receipt, request_body
@@ -55,7 +56,8 @@ class ReceivingStore(UnsayingStore):
         It belongs to the ledger and outlasts every subject, so nothing personal.
 
         Args:
-            name: Of what is set; 1 to 256 characters.
+            name: Of what is set; 1 to 256 characters. Of ``index_gone`` the value is why
+                the index of current facts is gone for good: erasures wait for it no more.
             value: Any JSON up to the content limit; ``None`` ends it.
             by: See `KeyedDeed`.
 
@@ -63,6 +65,8 @@ class ReceivingStore(UnsayingStore):
             The receipt; with nothing done where it is so already.
         """
         setting = Setting(name=inputs.name("name", name), value=self._value(value))
+        if setting.name == INDEX_GONE and value is not None:
+            inputs.reason(value)
         origin = inputs.origin(by)
 
         def work(transaction: Transaction) -> None:

@@ -43,12 +43,26 @@ class StoreReport:
         removed: Keys or rows removed.
         remaining: What is left of the subject there.
         verified: Whether that was looked up, and no trace is left in files of ours.
+        gone: Why it cannot be looked up any more, as somebody recorded who gave it up.
     """
 
     store: str
     removed: int
     remaining: int
     verified: bool
+    gone: str | None = None
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing is left to be done there."""
+        return not self.remaining and (self.verified or self.gone is not None)
+
+    @property
+    def finding(self) -> str:
+        """How sure that is, as the certificate says it."""
+        if self.verified:
+            return "verified"
+        return "unverified" if self.gone is None else f"unverified, {self.gone}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,7 +133,7 @@ def certificate_text(
         *asked,
         *(
             f"store {each.store} removed {each.removed} remaining {each.remaining} "
-            f"{'verified' if each.verified else 'unverified'}"
+            f"{each.finding}"
             for each in certificate.stores
         ),
         f"remains {certificate.skeletons} events without content and without a name",

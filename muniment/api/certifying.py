@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Sequence
+from dataclasses import astuple
 
 from muniment.api.certificates import (
     ErasureCertificate,
@@ -30,7 +31,7 @@ def certified(
     (said,) = ledger.recorder.read(after=destruction.position - 1, limit=1)
     row = ledger.recorder.transaction(said.tx_id)
     origin = ledger.mapper.origin(None, row) if row else Origin()
-    done = all(each.verified and not each.remaining for each in stores)
+    done = all(each.is_settled for each in stores)
     certificate = ErasureCertificate(
         status=ErasureStatus.DONE if done else ErasureStatus.PARTIAL,
         subject_ref=destruction.subject_ref,
@@ -56,7 +57,7 @@ def certified(
             "status": certificate.status,
             "position": certificate.position,
             "skeletons": certificate.skeletons,
-            "stores": [[s.store, s.removed, s.remaining, s.verified] for s in stores],
+            "stores": [astuple(each) for each in stores],
             "text": attestor.signed(text),
             "proof": proof.text,
         }
@@ -72,9 +73,13 @@ def kept_certificate(destruction: Destruction) -> ErasureCertificate:
         position=kept["position"],
         stores=tuple(
             StoreReport(
-                store=store, removed=removed, remaining=remaining, verified=verified
+                store=store,
+                removed=removed,
+                remaining=remaining,
+                verified=verified,
+                gone=gone[0] if gone else None,
             )
-            for store, removed, remaining, verified in kept["stores"]
+            for store, removed, remaining, verified, *gone in kept["stores"]
         ),
         skeletons=kept["skeletons"],
         text=kept["text"],

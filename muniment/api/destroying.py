@@ -169,7 +169,7 @@ class Destroyer:
         self._redact_copies(destruction, copies)
         self._destructions.move(destruction, Step.PURGED)
         stores = self._verified(destruction, copies)
-        done = all(each.verified and not each.remaining for each in stores)
+        done = all(each.is_settled for each in stores)
         step = Step.DONE if done else Step.PURGED
         text = "" if destruction.stream else self._certified(destruction, stores)
         self._destructions.move(destruction, step, certificate=text)
@@ -276,7 +276,8 @@ class Destroyer:
                 store=store.name,
                 removed=counts.get(store.name, 0),
                 remaining=store.remaining(destruction.subject_ref),
-                verified=store.scrub(),
+                verified=(is_clean := store.scrub()),
+                gone=None if is_clean else self._lookup.gone(store.name),
             )
             for store in self._lookup.derived
         )

@@ -96,7 +96,8 @@ class Forgetter:
         """
         Make what was said unreadable, now or when no hold binds it.
 
-        A hold on a fact that was drawn from it binds it, too.
+        A hold on a fact that was drawn from it binds it, too, and so does one on a fact
+        that was given in answer to it, as a receipt says that would go.
 
         Args:
             subject: Who said it.
@@ -129,7 +130,10 @@ class Forgetter:
                 waiting.update(self._redact_each(transaction, left))
                 waits = bool(waiting)
                 return
-            if transaction.state.holds_on_words(drawn):
+            state = transaction.state
+            if state.holds_on_words(drawn) or self._words.is_held(
+                transaction, words, state
+            ):
                 waiting.update(left)
                 waits = True
                 self._defer(transaction, words, drawn, left)
@@ -259,8 +263,11 @@ class Forgetter:
                 if not transaction.fact(fact_id).redacted:
                     self._destroyer.announce(transaction, fact_id)
             for each in words_due(after) if after else ():
+                assert after is not None, "something is due in it"
                 words = Words(each.session_id, each.number)
-                if not self._words.is_done(transaction, words):
+                if self._words.is_done(transaction, words):
+                    continue
+                if not self._words.is_held(transaction, words, after):
                     self._words.redact(transaction, words)
             self._erase(transaction, events)
 

@@ -89,8 +89,8 @@ class Lookup:
         ledger: Where the events are.
         timeline: Where the beliefs are.
         derived: Every store an erasure has to reach, the timeline first.
-        vectors: Where the embeddings of what was said are; a thinning has to reach them.
-        generation: Says by which model they are, if by any; retention compares them.
+        vectors: The embeddings of what was said, made by the model of *generation*.
+        gone: Says of a store that an erasure cannot look at why not, if it was given up.
         last_use: Who knows when facts were used otherwise than by writing; retention asks.
     """
 
@@ -99,6 +99,7 @@ class Lookup:
         self.timeline = timeline
         self.derived: tuple[DerivedStore, ...] = (timeline,)
         self.vectors: tuple[VersionVectors, ...] = ()
+        self.gone: Callable[[str], str | None] = lambda _store: None
         self.generation: Callable[[], Generation | None] = lambda: None
         self.last_use: tuple[LastUse, ...] = ()
         self._spans: tuple[int, dict[str, Period | None]] = (-1, {})

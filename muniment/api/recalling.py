@@ -6,6 +6,7 @@ from importlib import util
 from pathlib import Path
 
 from muniment.api.certificates import RECALL
+from muniment.api.giving_up import declared_gone
 from muniment.errors import (
     ConfigurationError,
     EmbedderUnavailableError,
@@ -84,13 +85,15 @@ class RecallStores:
     they are not verified.
 
     Args:
+        ledger: Where it stands if the engine was given up.
         keeps_up: Whether this process may be the one.
     """
 
     name = RECALL
 
-    def __init__(self, recall: Recall, *, keeps_up: bool) -> None:
+    def __init__(self, recall: Recall, ledger: Ledger, *, keeps_up: bool) -> None:
         self._recall = recall
+        self._ledger = ledger
         self._keeps_up = keeps_up and recall.has_engine
 
     def purge(self, subject_ref: str) -> int:
@@ -99,7 +102,7 @@ class RecallStores:
         gone = self.remaining(subject_ref)
         recall.documents.clear()
         recall.vectors.forget(subject_ref)
-        if recall.upkeep.is_in_use():
+        if recall.upkeep.is_in_use() and not self._given_up():
             if self._keeps_up:
                 # Nobody may have searched in this process yet.
                 recall.upkeep.start()
@@ -123,6 +126,19 @@ class RecallStores:
         upkeep = self._recall.upkeep
         has_heard = not upkeep.is_in_use() or upkeep.is_level(seconds=0)
         return self._recall.vectors.scrub() and has_heard
+
+    def gone(self, store: str) -> str | None:
+        """Return why the current facts are not waited for, if that alone is missing."""
+        if store != self.name or not self._recall.vectors.scrub():
+            return None
+        return self._given_up()
+
+    def _given_up(self) -> str | None:
+        """Return by whom and why the engine was given up, if it has done nothing since."""
+        declared = declared_gone(self._ledger)
+        if declared is None or self._recall.upkeep.reached() >= declared.position:
+            return None
+        return declared.text
 
 
 def open_recall(

@@ -26,6 +26,7 @@ from muniment.domain.session import (
     TurnAdded,
     TurnRedacted,
 )
+from muniment.domain.subject import SubjectState
 from muniment.errors import InvalidValueError, UnknownSessionError, WordsRedactedError
 from muniment.ledger.destruction import Destruction, Step
 from muniment.ledger.ledger import Ledger
@@ -135,6 +136,36 @@ class WordsRedactor:
         """Whether *words* are unreadable already."""
         state = transaction.session(words.session_id)
         return not sessions.decide(words.command, words.session_id, state)
+
+    def is_held(self, transaction: Transaction, words: Words, state: SubjectState) -> bool:
+        """
+        Whether a hold in *state* on one fact binds a receipt that would go with *words*.
+
+        It does if that says that the fact was given in answer to them.
+        """
+        held = {each.fact_id for each in state.holds}
+        if not held:
+            return False
+        said, subject = self._said(words), transaction.subject
+        turns = [
+            each
+            for each in said
+            if str(each.sealed.originator_id).startswith(TURNS)
+            and words.number in (None, each.sealed.originator_version)
+        ]
+        going = repeating(
+            self._ledger,
+            subject,
+            receipts_of(self._ledger, subject),
+            self._texts(subject, turns),
+            because=self._because(words, said),
+        )
+        lefts = (each.event for each in self._ledger.mapper.opened(going, None))
+        return any(
+            isinstance(left, ReceiptLeft)
+            and not held.isdisjoint(fact_id for fact_id, _ in left.served)
+            for left in lefts
+        )
 
     def redact(self, transaction: Transaction, words: Words) -> None:
         """Collect that *words* are unreadable, last of all of their streams."""

@@ -10,6 +10,8 @@ from muniment.api.certifying import one_line
 from muniment.api.expiring import Expired, RecordExpirer
 from muniment.api.lookup import Lookup
 from muniment.api.retaining import Retainer, Retirement
+from muniment.api.shapes import shaped
+from muniment.archive.report_check import RETENTION_REPORT, fields_line
 from muniment.domain.events import (
     Event,
     FactAsserted,
@@ -221,9 +223,12 @@ class RetentionReporter:
         head = self._attestor.tree_head().split("\n")[1:3]
         subject = self._ledger.vault.find(scope) if scope else None
         whose = "everybody" if scope is None else "nobody"
+        fields = shaped(report)
+        assert isinstance(fields, dict), "a report has fields"
         lines = [
             self._attestor.origin,
-            "muniment retention report 1",
+            RETENTION_REPORT,
+            fields_line(fields),
             f"status {report.status}",
             f"subject {subject.ref}" if subject else f"of {whose}",
             f"made {to_text(report.made_at)}",

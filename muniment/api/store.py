@@ -49,9 +49,9 @@ class MemoryStore(RestorableStore):
         self._open_recall = opened.recall
         lookup = self._lookup
         self._conversation = opened.conversation
-        stores = opened.conversation, RecallStores(opened.recall, keeps_up=settings.upkeep)
-        lookup.derived = (*lookup.derived, *stores)
-        lookup.vectors = (opened.recall.vectors,)
+        recall = RecallStores(opened.recall, opened.ledger, keeps_up=settings.upkeep)
+        lookup.derived = (*lookup.derived, opened.conversation, recall)
+        lookup.vectors, lookup.gone = (opened.recall.vectors,), recall.gone
         lookup.generation = opened.recall.generations.active
         lookup.last_use = (opened.conversation,)
         self._receipts = ReceiptBook(

@@ -18,6 +18,7 @@ from muniment.archive import (
     evidence_check,
     heads_check,
     rederiving,
+    report_check,
     stamp_check,
     unzstd,
     verifier,
@@ -38,6 +39,7 @@ _PARTS: Sequence[ModuleType] = (
     stamp_check,
     heads_check,
     evidence_check,
+    report_check,
     verifier,
 )
 

@@ -3,11 +3,13 @@ Checks a package of evidence that Muniment made. Needs Python and `cryptography`
 
     python verify.py package.zip
     python verify.py package.zip --key KEY --tree-head heads.txt --stamp-root root.pem
+    python verify.py report.json --key KEY
 
 KEY is the ledger's public key, and heads.txt holds tree heads that the ledger signed, as
 you got both from elsewhere: what comes with a package cannot vouch for itself. A time
 stamp of a third party, where there is one, is checked up to a certificate in root.pem by
-the package `rfc3161-client`, which nothing else needs. It says what is proven and what is
+the package `rfc3161-client`, which nothing else needs. A report of retention, as JSON, is
+checked by KEY alone. It says what is proven and what is
 not, and ends with 0; or it names the first file that is not what it was, and ends with 1.
 What cannot be read, or is no key, tree head or certificate, ends it with 2, and so does
 what it cannot say, such as into a file on a disk that is full: 1 is said of packages alone.
@@ -23,6 +25,7 @@ from pathlib import Path
 from muniment.archive.container import AlteredError
 from muniment.archive.evidence_check import check
 from muniment.archive.heads_check import notes_in, raw_key
+from muniment.archive.report_check import check_report
 
 
 _MALFORMED = (
@@ -42,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         description="Check a package of evidence that Muniment made.",
         epilog="Needs Python and the package cryptography, and nothing else.",
     )
-    parser.add_argument("package", type=Path, help="the zip file")
+    parser.add_argument("package", type=Path, help="the zip file, or a report as JSON")
     parser.add_argument("--key", help="the ledger's public key, got by another way")
     parser.add_argument(
         "--tree-head", type=Path, action="append", default=[], help="heads kept elsewhere"
@@ -73,14 +76,19 @@ def _answer(given: argparse.Namespace) -> int:
     heads = [note for each in given.tree_head for note in _heads(each)]
     roots = [_root(each) for each in given.stamp_root]
     _check_key(given.key)
+    is_report = _is_report(raw, given.key)
     try:
-        report = check(raw, key=given.key, heads=heads, stamp_roots=roots)
+        report = (
+            check_report(raw, key=given.key)
+            if is_report
+            else check(raw, key=given.key, heads=heads, stamp_roots=roots)
+        )
     except AlteredError as error:
         _say(f"REFUSED  {error.file}: {error.problem}")
         return 1
     except _MALFORMED as error:
-        # Signed as it is, and still not what a package looks like.
-        _say(f"REFUSED  the package is malformed: {error!r}")
+        # Signed as it is, and still not what such a file looks like.
+        _say(f"REFUSED  the file is malformed: {error!r}")
         return 1
     proven, stated = ([f"  - {e}" for e in each] for each in (report.proven, report.stated))
     _say("PROVEN", *proven, "NOT PROVEN", *stated)
@@ -112,6 +120,14 @@ def _read(what: str, path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise UsageError(f"{what} cannot be read: {path}: {error.strerror}") from error
+
+
+def _is_report(raw: bytes, key: str | None) -> bool:
+    """Whether it is a report as JSON, which names no key that it could be checked by."""
+    found = raw.lstrip()[:1] == b"{"
+    if found and key is None:
+        raise UsageError("a report is checked by the ledger's public key: name --key")
+    return found
 
 
 def _heads(path: Path) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from muniment import Cause, Fact, MemoryStore, RetentionRule
+from muniment.api.giving_up import INDEX_GONE
 from muniment.api.turns import EXPIRED, REDACTED, WITHHELD
 from muniment.domain.keeping import DAY_US, Records
 from muniment.domain.policy import YEAR_US
@@ -18,8 +19,10 @@ from muniment.errors import (
     SessionRedactedError,
     SubjectFrozenError,
     ThinnedError,
+    UnknownFactError,
     WordsRedactedError,
 )
+from muniment.settings import Settings
 from tests.api import test_forgetting_policy, test_merging_policy
 from tests.api.test_forgetting_policy import CANARY, Hands, known, said
 
@@ -321,6 +324,45 @@ def test_f42_a_report_says_what_went_and_what_did_not(
         (Records.TURN, "keeper", "policy 5", 0),
     ]
     assert all(e.older_than == "184 days, 0:00:00" for e in report.acts)
+
+
+def test_f48_an_index_that_is_gone_for_good_is_said_to_be(tmp_path: Path) -> None:
+    place = Settings(database_url=f"sqlite:///{tmp_path / 'l.db'}", embedder="hashing")
+    with MemoryStore.open(place) as store:
+        fact = store.remember(CANARY, user_id="u")
+        store.catch_up()
+    elsewhere = place.model_copy(update={"upkeep": False})
+    with MemoryStore.open(elsewhere) as store:
+        partial = store.erase(user_id="u", reason="asked")
+        with pytest.raises(InvalidValueError, match="reason"):
+            store.record_config(INDEX_GONE, " ")
+        store.record_config(INDEX_GONE, "硬盘已销毁", actor="ops-1")
+        store.remember("b", user_id="v")
+        later = store.erase(user_id="v", reason="asked")
+    with MemoryStore.open(elsewhere) as store:
+        done = store.erasure_certificate(partial.subject_ref or "")
+        store.record_config(INDEX_GONE, None)
+        store.remember(CANARY, user_id="w")
+        again = store.erase(user_id="w", reason="asked")
+    with MemoryStore.open(place) as store:
+        store.catch_up()
+        assert store.verify()
+        with pytest.raises(UnknownFactError):
+            store.get(fact.fact_id)
+
+    assert done is not None
+    assert [e.status for e in (partial, later, done, again)] == [
+        "PARTIAL",
+        "DONE",
+        "DONE",
+        "PARTIAL",
+    ]
+    for each in (later, done):
+        recall = next(e for e in each.stores if e.store == "recall")
+        assert not recall.verified
+        assert re.search(
+            r"recall .* unverified, declared gone .* by ops-1: 硬盘已销毁", each.text
+        )
 
 
 def test_every_line_of_the_policy_has_its_test_and_no_test_is_without() -> None:

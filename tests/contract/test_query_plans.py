@@ -18,6 +18,8 @@ from muniment.ledger.prepared import Prepared
 
 
 WHOLE = {
+    "destruction._ALL",
+    "destruction._UNFINISHED",
     "generations._EVERY",
     "sql_conversation._ALL_RECEIPTS",
     "sql_conversation._ALL_SESSIONS",
@@ -30,6 +32,8 @@ WHOLE = {
     "sql_pages._ERASED",
     "sql_pages._FIRST_ROWS",
     "statements.SEGMENTS",
+    "thinnings._ALL",
+    "thinnings._UNFINISHED",
     "timeline._DELETE_ALL",
     "vault_statements.ALL_SUBJECTS",
     "vectors._FORGET_MODEL",
@@ -47,7 +51,7 @@ ON_POSTGRESQL = {
 }
 """SQLite is never asked these."""
 
-IN_THE_VAULT = {"payload_keys", "vault_statements"}
+IN_THE_VAULT = {"destruction", "payload_keys", "thinnings", "vault_statements"}
 """Modules whose statements are about the tables of the other file."""
 
 

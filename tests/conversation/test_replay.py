@@ -267,8 +267,10 @@ def test_a_store_in_memory_rebuilds_every_moment(tmp_path: Path) -> None:
     run(MEMORY, machines.in_memory(tmp_path))
 
 
-def test_a_store_in_a_directory_rebuilds_every_moment(tmp_path: Path) -> None:
-    run(SQLITE, machines.in_directory(tmp_path / "store"))
+def test_a_store_in_a_directory_rebuilds_every_moment(
+    tmp_path: Path, upgraded_directory: Path
+) -> None:
+    run(SQLITE, machines.in_directory(tmp_path / "store", upgraded_directory))
 
 
 def test_a_store_on_postgresql_rebuilds_every_moment(

@@ -74,6 +74,46 @@ def test_receipts_of_what_is_redacted_show_a_token_and_all_others_what_they_did(
             assert queries(store) == [None, None, None, LATER]
 
 
+def test_a_hold_on_a_fact_keeps_the_receipt_that_says_it_was_given(
+    backend: Backend,
+) -> None:
+    with backend.open(embedder="none") as store:
+        turn = talked(store)
+        (fact,) = store.get_all(user_id="ann")
+        other = store.remember("金丝雀 5519 is a bird", user_id="ann")
+        for number, bound in enumerate((fact, other), 1):
+            store.place_hold(
+                user_id="ann", matter="案件", fact_id=bound.fact_id, hold_id=f"h-{number}"
+            )
+        before = store.get_receipts(user_id="ann")
+
+        assert store.redact_turn(turn.turn_id).deferred
+        assert store.get_receipts(user_id="ann") == before
+        store.release_hold("h-2", user_id="ann")
+        assert store.get_receipts(user_id="ann") == before
+        assert store.redact_turn(turn.turn_id).deferred
+        store.release_hold("h-1", user_id="ann")
+
+        assert [each.query for each in store.get_receipts(user_id="ann")] == [
+            TEA,
+            None,
+            None,
+        ]
+        assert store.get_turn(turn.turn_id).token == REDACTED
+        assert store.verify()
+    assert traces(backend, CANARY) == []
+
+
+def test_a_hold_on_a_fact_that_was_not_given_keeps_no_receipt(tmp_path: Path) -> None:
+    with Backend(MEMORY, "memory://", tmp_path).open(embedder="none") as store:
+        turn = talked(store)
+        other = store.remember("has a bird", user_id="ann")
+        store.place_hold(user_id="ann", matter="case", fact_id=other.fact_id)
+
+        assert not store.redact_turn(turn.turn_id).deferred
+        assert queries(store)[1:] == [None, None]
+
+
 def test_a_case_and_its_causes_are_told_without_what_was_asked_then(tmp_path: Path) -> None:
     with Backend(MEMORY, "memory://", tmp_path).open(embedder="none") as store:
         turn = talked(store)

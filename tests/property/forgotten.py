@@ -60,7 +60,8 @@ class FactModel:
         before = [content for at, content in self.said if at <= recorded_at]
         if not before or before[-1] is None:
             return False, None
-        return True, None if self.redacted_at is not None else before[-1]
+        lost = self.redacted_at is not None or len(before) - 1 in self.gone
+        return True, None if lost else before[-1]
 
 
 @dataclass

@@ -36,7 +36,7 @@ USERS = ("ann", "bob")
 OLD = RetentionRule(older_than_us=20 * SECOND)
 LONG_AGO = RetentionRule(thin_older_than_us=YEAR_US)
 TURNS = RetentionRule(records=Records.TURN, older_than_us=DAY_US)
-EXAMPLES = {MEMORY: 1 / 6, SQLITE: 1 / 15, POSTGRESQL: 1 / 40}
+EXAMPLES = {MEMORY: 1 / 6, SQLITE: 1 / 12, POSTGRESQL: 1 / 40}
 """How many of the profile's examples are run at each place."""
 STEPS_MAX = 15
 
@@ -339,8 +339,10 @@ def test_a_store_in_memory_forgets_as_the_model_does(tmp_path: Path) -> None:
     run(MEMORY, machines.in_memory(tmp_path))
 
 
-def test_a_store_in_a_directory_forgets_as_the_model_does(tmp_path: Path) -> None:
-    run(SQLITE, machines.in_directory(tmp_path / "store"))
+def test_a_store_in_a_directory_forgets_as_the_model_does(
+    tmp_path: Path, upgraded_directory: Path
+) -> None:
+    run(SQLITE, machines.in_directory(tmp_path / "store", upgraded_directory))
 
 
 def test_a_store_on_postgresql_forgets_as_the_model_does(
