@@ -24,7 +24,7 @@ MEMORY := /dev/shm
 ROOM_BYTES := 2_000_000_000
 
 # Images of Python often forbid it to keep what it compiled. Then every process that a test
-# starts compiles all of Muniment again, and every new store all its migrations.
+# starts compiles all of Muniment again.
 unexport PYTHONDONTWRITEBYTECODE
 
 test: export HYPOTHESIS_PROFILE ?= ci
