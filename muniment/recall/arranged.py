@@ -87,6 +87,11 @@ class _Entry:
     arranged: Arranged
     founds: Sequence[Found]
 
+    @property
+    def size(self) -> int:
+        # All that was found stays in memory, even if little of it, or nothing, is ranked.
+        return 1 + sum(len(each.documents) for each in self.founds)
+
 
 class Arrangements:
     """
@@ -95,7 +100,8 @@ class Arrangements:
     Safe to use from many threads.
 
     Args:
-        documents_max: So many documents are kept arranged.
+        documents_max: So many documents are kept arranged, those included that are left
+            out of what they were found with; an empty memory counts as one.
     """
 
     def __init__(self, *, documents_max: int) -> None:
@@ -132,11 +138,11 @@ class Arrangements:
             # What was read before a key was destroyed is not kept after it.
             if name in self._entries or any(each.epoch != self._epoch for each in founds):
                 return
-            self._entries[name] = _Entry(arranged, founds)
-            self._count += len(arranged.documents)
+            entry = self._entries[name] = _Entry(arranged, founds)
+            self._count += entry.size
             while self._count > self._documents_max and len(self._entries) > 1:
                 _, oldest = self._entries.popitem(last=False)
-                self._count -= len(oldest.arranged.documents)
+                self._count -= oldest.size
 
     def clear(self, epoch: int | None) -> None:
         """Keep nothing but what is read at *epoch*."""

@@ -252,6 +252,7 @@ class _Kept:
         known_to: What began or ended up to this recorded time is here.
         rectangles: Of it; ``None`` where there are too many.
         opened: By position; ``None`` for what cannot be read or has no words.
+        size: How much of what may be kept it takes; an empty memory takes some, too.
     """
 
     known_to: Instant
@@ -260,7 +261,7 @@ class _Kept:
 
     @property
     def size(self) -> int:
-        return max(len(self.rectangles or ()), len(self.opened))
+        return 1 + max(len(self.rectangles or ()), len(self.opened))
 
 
 def _nothing_kept() -> _Kept:
