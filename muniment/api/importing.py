@@ -1,6 +1,7 @@
 """A subject's memory from an export: the same facts, in the same order, as history says."""
 
 import re
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -264,9 +265,12 @@ def read_document(given: Document | Mapping[str, Any] | Path | str | bytes) -> D
             case Document():
                 return given
             case Path():
-                found = msgspec.json.decode(given.read_bytes(), type=Document)
-            case str() | bytes():
-                found = msgspec.json.decode(given, type=Document)
+                return read_document(given.read_bytes())
+            # What is saved on Windows may begin with a mark that JSON does not know.
+            case str():
+                found = msgspec.json.decode(given.removeprefix("\ufeff"), type=Document)
+            case bytes():
+                found = msgspec.json.decode(given.removeprefix(BOM_UTF8), type=Document)
             case _:
                 found = msgspec.convert(given, type=Document)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:

@@ -44,6 +44,22 @@ def test_a_longer_export_goes_on_where_nothing_else_was_written(
         assert told_of(other, fact) == told_of(old, fact)
 
 
+def test_a_file_that_was_saved_with_a_byte_order_mark_is_imported(
+    other: MemoryStore, tmp_path: Path
+) -> None:
+    file = tmp_path / "export.json"
+    with MemoryStore.open(tmp_path / "old") as old:
+        fact = old.remember("住在杭州", user_id="u-1").fact_id
+        exported = old.export(user_id="u-1").json()
+        file.write_text(exported, encoding="utf-8-sig")
+
+        first = other.import_export(file)
+        again = other.import_export("\ufeff" + exported)
+
+        assert (first.facts, again.known) == (1, first.events)
+        assert told_of(other, fact) == told_of(old, fact)
+
+
 def written_there(store: MemoryStore, fact_id: str) -> None:
     store.correct(fact_id, content="corrected here")
 

@@ -353,6 +353,9 @@ def test_the_service_is_alive_and_ready_and_says_how_far_its_index_is(url: str) 
     assert alive.json() == {"status": "alive"}
     assert ready.json()["status"] == "ready"
     assert ready.json()["index_lag"] in (None, 0)
+    for place in ("healthz", "readyz"):
+        head = httpx.head(f"{url}/{place}")
+        assert (head.status_code, head.content) == (200, b"")
 
 
 def test_a_line_is_logged_for_each_request_and_holds_no_content(

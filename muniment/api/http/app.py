@@ -75,12 +75,13 @@ def _lifespan(threads: Executor) -> Callable[[FastAPI], AbstractAsyncContextMana
 
 
 def _add_health(app: FastAPI, store: MemoryStore) -> None:
-    @app.get("/healthz", include_in_schema=False)
+    # Some who watch a service ask for the head alone.
+    @app.api_route("/healthz", methods=["GET", "HEAD"], include_in_schema=False)
     async def healthz() -> Mapping[str, str]:
         """Say that the process answers."""
         return {"status": "alive"}
 
-    @app.get("/readyz", include_in_schema=False)
+    @app.api_route("/readyz", methods=["GET", "HEAD"], include_in_schema=False)
     def readyz() -> Mapping[str, Any]:
         """Say that the ledger can be read, and how far behind the index is."""
         progress = store.index_progress()
