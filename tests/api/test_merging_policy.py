@@ -123,6 +123,24 @@ def test_f46_nothing_is_merged_across_a_hold(store: MemoryStore) -> None:
     assert due(store) == []
 
 
+def test_f46_a_copy_is_merged_with_nothing_even_with_what_pretends_to_be_one(
+    store: MemoryStore,
+) -> None:
+    team = Scope.team("t")
+    fact = store.remember("喜欢茶", user_id=USER)
+    proposal = store.propose_share(fact.fact_id, to=team, actor=USER)
+    store.approve(proposal.proposal_id, actor="lead")
+    (copy,) = store.get_all(scope=team).items
+    # What it was shared from stands in the metadata of a copy, and keeps others apart.
+    pretends = store.remember("喜欢茶。", scope=team, metadata=copy.metadata)
+    assert pretends.metadata == copy.metadata
+    assert due(store) == []
+
+    again = store.remember("喜欢 茶", scope=team, metadata=copy.metadata)
+
+    assert due(store) == [(again.fact_id, pretends.fact_id)]
+
+
 def test_f47_what_is_apart_again_is_left_apart(store: MemoryStore) -> None:
     store.remember("likes tea", user_id=USER)
     goes = store.remember("Likes tea.", user_id=USER)
