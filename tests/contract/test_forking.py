@@ -1,6 +1,7 @@
 """A store that is open when its process forks belongs to the parent."""
 
 import os
+import signal
 import sys
 from collections.abc import Callable
 
@@ -17,11 +18,16 @@ pytestmark = [
 ]
 
 
+_CHILD_S = 60
+
+
 def said_by_child(work: Callable[[], object]) -> str:
     """Run *work* in a child forked from here, and return what comes of it."""
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
+        # It ends, whatever lock it was forked with, and the test fails instead of waiting.
+        signal.alarm(_CHILD_S)
         try:
             text = str(work())
         except BaseException as error:  # noqa: BLE001 - the child must end in any case
