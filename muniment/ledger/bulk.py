@@ -23,10 +23,20 @@ _TYPES: dict[type[sa.types.TypeEngine[Any]], str] = {
 
 
 def insert_rows(
-    connection: sa.Connection, table: sa.Table, rows: Sequence[tuple[object, ...]]
+    connection: sa.Connection,
+    table: sa.Table,
+    rows: Sequence[tuple[object, ...]],
+    *,
+    later: bool = False,
 ) -> None:
     """
     Insert *rows*, each with a value for every column of *table* in order.
+
+    Args:
+        connection: In a transaction.
+        table: Where they go.
+        rows: What is inserted.
+        later: Whether it may be left to the next statement, or the commit, on PostgreSQL.
 
     Raises:
         sqlite3.IntegrityError, psycopg.IntegrityError: If a key is taken; the
@@ -38,11 +48,13 @@ def insert_rows(
         _copy(connection, table, rows)
         return
     if connection.dialect.name == "postgresql":
+        insert = session(connection).later if later else session(connection).run
         if len(rows) == 1:
-            session(connection).run(_insert_one(table), rows[0])
+            insert(_insert_one(table), rows[0])
         else:
-            columns = [list(column) for column in zip(*rows, strict=True)]
-            session(connection).run(_insert_lists(table), columns)
+            insert(
+                _insert_lists(table), [list(column) for column in zip(*rows, strict=True)]
+            )
         return
     statement = _insert(table)
     if len(rows) == 1:

@@ -20,7 +20,7 @@ from muniment.errors import (
     NotAStoreError,
     StoreClosedError,
 )
-from muniment.ledger.prepared import driver_cursor
+from muniment.ledger.prepared import driver_cursor, session
 
 
 _DIALECTS: Final = {
@@ -153,7 +153,7 @@ class StandingConnection:
                 try:
                     yield connection
                 except BaseException:
-                    connection.close()
+                    close(connection)
                     raise
                 self._connection, self._used_at = connection, time.monotonic()
         finally:
@@ -218,7 +218,8 @@ def transaction(
 
     Args:
         connection: In autocommit, where *lock_key* is given.
-        lock_key: On PostgreSQL the advisory lock to take, in the round trip that begins.
+        lock_key: On PostgreSQL the advisory lock to take. It is taken in the round trip
+            of the first statement of the block, which is to be a prepared one.
 
     Raises:
         CommitUncertainError: If the answer to the commit is lost.
@@ -227,8 +228,10 @@ def transaction(
     if connection.dialect.name == "sqlite":
         driver_cursor(connection).execute("BEGIN IMMEDIATE", ())
     elif lock_key is not None:
-        begin = f"BEGIN; SELECT pg_advisory_xact_lock({lock_key:d})"
-        driver_cursor(connection).execute(begin, None)
+        with session(connection).locked(lock_key):
+            yield
+            _commit(connection)
+        return
     yield
     _commit(connection)
 
@@ -283,7 +286,19 @@ def scrub(engine: sa.Engine, table_names: Sequence[str]) -> bool:
     return True
 
 
+def close(connection: sa.Connection) -> None:
+    """Give a connection back; that it is broken must not hide what broke it."""
+    try:
+        connection.close()
+    except _failures():
+        if not connection.closed:
+            connection.invalidate()
+            connection.close()
+
+
 def _commit(connection: sa.Connection) -> None:
+    if connection.dialect.name == "postgresql":
+        session(connection).commit()
     try:
         connection.commit()
     except _failures() as error:

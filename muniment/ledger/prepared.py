@@ -7,6 +7,7 @@ and wrapping each one anew costs several times what SQLite needs to run it; see
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Final, Protocol
@@ -44,6 +45,12 @@ class Session(Protocol):
     """Runs statements with numbered parameters on one connection of PostgreSQL."""
 
     def run(self, sql: str, values: Sequence[object], /) -> Answer: ...
+
+    def later(self, sql: str, values: Sequence[object], /) -> None: ...
+
+    def locked(self, lock_key: int, /) -> AbstractContextManager[None]: ...
+
+    def commit(self) -> None: ...
 
 
 def driver_cursor(connection: sa.Connection) -> Cursor:

@@ -9,7 +9,7 @@ from typing import Final
 import sqlalchemy as sa
 
 from muniment.errors import DatabaseUnavailableError
-from muniment.ledger.database import IDLE_SECONDS, translated
+from muniment.ledger.database import IDLE_SECONDS, close, translated
 
 
 _FREE_SECONDS: Final = 30.0
@@ -51,7 +51,7 @@ class ReadingConnections:
                 try:
                     yield connection
                 except BaseException:
-                    connection.close()
+                    close(connection)
                     raise
                 self._put(connection)
         finally:

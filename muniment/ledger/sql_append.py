@@ -72,9 +72,12 @@ class SqlAppend:
             return
         self._waiting.setdefault(table, []).extend(rows)
 
-    def flush(self) -> None:
+    def flush(self, *, at_end: bool = False) -> None:
         """
         Insert what is waiting.
+
+        Args:
+            at_end: Whether nothing but the commit follows, which may take it along.
 
         Raises:
             sqlite3.IntegrityError, psycopg.IntegrityError: If a key is taken.
@@ -85,7 +88,7 @@ class SqlAppend:
         # Rows of projections may follow, of the transaction that was inserted last.
         self._waits_for = set(self._latest)
         for table, rows in waiting.items():
-            insert_rows(self._connection, table, rows)
+            insert_rows(self._connection, table, rows, later=at_end)
         grown, self._grown_to = self._grown_to, self.head.position
         SqlTree(self._connection, self._ledger).grow(grown, self._grown_to)
 

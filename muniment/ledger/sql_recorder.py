@@ -88,7 +88,7 @@ class SqlRecorder(LedgerRecorder):
                 present = self._present(connection)
                 append = SqlAppend(connection, self.ledger, present, self.whole)
                 yield append
-                append.flush()
+                append.flush(at_end=True)
         except of_drivers("IntegrityError") as error:
             raise IntegrityError(str(error)) from error
 

@@ -88,11 +88,12 @@ def test_a_commit_that_was_cut_is_uncertain_and_a_retry_writes_once(
 def test_a_commit_whose_answer_was_lost_is_uncertain_and_a_retry_writes_nothing(
     server: Backend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    commit = database._commit
     with server.open() as store:
         remembered(store, "before")
 
         def answer_lost(connection: sa.Connection) -> None:
-            connection.commit()
+            commit(connection)
             raise CommitUncertainError("the server went away")
 
         with monkeypatch.context() as patched:
