@@ -49,6 +49,8 @@ FACTS: Final = 10
 """Of each user who is read; an as-of reads and opens all of them."""
 GUARDED: Final = (10, 100, 1_000)
 """Of the users whose as-of is raced."""
+TOGETHER: Final = (10, 100)
+"""Likewise, by as many callers at once as there are clients."""
 REASON: Final = "what a look costs, measured"
 _COMMAND: Final = Path(sys.executable).with_name("muniment")
 _ROUND: Final = ["reads"] * 7 + ["writes"] * 2 + ["searches"]
@@ -96,12 +98,14 @@ def _guard(place: Place, *, rounds: int, callers: int) -> dict[str, Any]:
         for facts, ways in every.items():
             alone = race(ways, baseline="plain", rounds=rounds, count=2_000 // facts)
             found |= {f"{name}, {facts} facts": asdict(alone[name]) for name in ways}
-        few = every[FACTS]
-        many = {name: by_many(few[name]) for name in few}
-        together = race(many, baseline="plain", rounds=rounds, count=5 * callers)
-    return found | {
-        f"{name}, {FACTS} facts, {callers} at once": asdict(together[name]) for name in few
-    }
+        for facts in TOGETHER:
+            many = {name: by_many(work) for name, work in every[facts].items()}
+            together = race(many, baseline="plain", rounds=rounds, count=5 * callers)
+            found |= {
+                f"{name}, {facts} facts, {callers} at once": asdict(together[name])
+                for name in many
+            }
+    return found
 
 
 def _ways(store: MemoryStore, facts: int) -> dict[str, Work]:

@@ -178,7 +178,8 @@ class AccessRecords:
         if look.breaks_glass:
             # After the subject was found: what was erased before it is erased by now.
             self._refuse_if_lost(look)
-        shown = tuple(dict.fromkeys(_shown(answer)))
+        shown: dict[tuple[str, int], None] = {}
+        _shown(answer, shown)
 
         def work(transaction: Transaction) -> None:
             if subject is not None and transaction.subject.ref != subject.ref:
@@ -194,7 +195,7 @@ class AccessRecords:
                     reason=look.reason,
                     matter=look.matter,
                     query=self._query(look, known=subject is not None),
-                    returned=shown,
+                    returned=tuple(shown),
                 ),
             )
             transaction.open_stream(ACCESS + access_id, event)
@@ -386,14 +387,13 @@ def plain(value: object) -> Json:
     return type(value).__name__ if callable(value) else shaped(value)
 
 
-def _shown(answer: object) -> Iterator[tuple[str, int]]:
-    """Yield id and version of every fact in *answer*, in its order."""
-    match answer:
-        case Fact() | FactVersion():
-            yield answer.fact_id, answer.version
-        case tuple() | list():
-            for each in answer:
-                yield from _shown(each)
-        case _:
-            for name in getattr(answer, "__dataclass_fields__", ()):
-                yield from _shown(getattr(answer, name))
+def _shown(answer: object, found: dict[tuple[str, int], None]) -> None:
+    """Add id and version of every fact in *answer* to *found*, in its order."""
+    if isinstance(answer, Fact | FactVersion):
+        found[answer.fact_id, answer.version] = None
+    elif isinstance(answer, tuple | list):
+        for each in answer:
+            _shown(each, found)
+    else:
+        for name in getattr(answer, "__dataclass_fields__", ()):
+            _shown(getattr(answer, name), found)

@@ -8,9 +8,6 @@ this is what was stored, and no other is opened by it.
 The first format, which had neither, is read and no longer written.
 """
 
-import hashlib
-import hmac
-
 from muniment.errors import BrokenSealError
 from muniment.ledger import compression, sealing
 
@@ -97,4 +94,4 @@ def _bound(place: bytes, dictionary: int) -> bytes:
 
 
 def _own_key(key: bytes, bound: bytes, nonce: bytes) -> bytes:
-    return hmac.digest(key, b"muniment/payload/" + nonce + bound, hashlib.sha256)
+    return sealing.mac(key, b"muniment/payload/" + nonce + bound)

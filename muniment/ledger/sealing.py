@@ -14,6 +14,8 @@ from typing import Final
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.hmac import HMAC
 
 from muniment.errors import BrokenSealError
 
@@ -23,6 +25,7 @@ TAG_BYTES: Final = 16
 _NONCE_BYTES: Final = 12
 _FORMAT: Final = b"\x01"
 _LENGTH_BYTES: Final = 2
+_SHA256: Final = SHA256()
 
 
 def new_key() -> bytes:
@@ -78,7 +81,19 @@ def unseal(key: bytes, sealed: bytes, *, place: bytes, shown: str | None = None)
 
 def derived(key: bytes, purpose: str) -> bytes:
     """Return the key for one *purpose* that only who has *key* can know."""
-    return hmac.digest(key, b"muniment/" + purpose.encode(), hashlib.sha256)
+    return mac(key, b"muniment/" + purpose.encode())
+
+
+def mac(key: bytes, value: bytes) -> bytes:
+    """
+    Return 32 bytes that follow from *value* and can be known only with *key*: HMAC-SHA-256.
+
+    Not by `hmac.digest`, which lets go of the interpreter for each of these few bytes: of
+    sixteen threads that open payloads each would take three times as long.
+    """
+    made = HMAC(key, _SHA256)
+    made.update(value)
+    return made.finalize()
 
 
 def tag(key: bytes, value: bytes) -> bytes:
