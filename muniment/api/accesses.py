@@ -9,8 +9,8 @@ from typing import Any, Final
 
 import msgspec
 
-from muniment.api.answers import Fact, FactVersion
 from muniment.api.shapes import shaped
+from muniment.api.shown import facts_shown
 from muniment.api.turns import EXPIRED
 from muniment.archive.portable import Document
 from muniment.domain.access import Grant, Principal, Right
@@ -178,8 +178,7 @@ class AccessRecords:
         if look.breaks_glass:
             # After the subject was found: what was erased before it is erased by now.
             self._refuse_if_lost(look)
-        shown: dict[tuple[str, int], None] = {}
-        _shown(answer, shown)
+        shown = facts_shown(answer)
 
         def work(transaction: Transaction) -> None:
             if subject is not None and transaction.subject.ref != subject.ref:
@@ -195,7 +194,7 @@ class AccessRecords:
                     reason=look.reason,
                     matter=look.matter,
                     query=self._query(look, known=subject is not None),
-                    returned=tuple(shown),
+                    returned=shown,
                 ),
             )
             transaction.open_stream(ACCESS + access_id, event)
@@ -385,15 +384,3 @@ def plain(value: object) -> Json:
     if isinstance(value, str) and len(value) > _QUERY_TEXT_MAX:
         return f"sha256:{hashlib.sha256(value.encode(errors='replace')).hexdigest()}"
     return type(value).__name__ if callable(value) else shaped(value)
-
-
-def _shown(answer: object, found: dict[tuple[str, int], None]) -> None:
-    """Add id and version of every fact in *answer* to *found*, in its order."""
-    if isinstance(answer, Fact | FactVersion):
-        found[answer.fact_id, answer.version] = None
-    elif isinstance(answer, tuple | list):
-        for each in answer:
-            _shown(each, found)
-    else:
-        for name in getattr(answer, "__dataclass_fields__", ()):
-            _shown(getattr(answer, name), found)
