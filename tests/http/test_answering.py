@@ -20,6 +20,8 @@ JSON = {"Content-Type": "application/json"}
 FACT = "/v1/facts/01m8nqhdc08zyb7218v6btq1av"
 MINE = {"scope": "user:u-sent", "content": "喝茶"}
 THEN = "2026-01-01T00:00:00Z"
+WHY = {"scope": "user:u-sent", "reason": "Art. 17"}
+GLASS = "header.Muniment-Break-Glass"
 
 
 @pytest.fixture(scope="module")
@@ -81,6 +83,11 @@ def test_a_field_that_is_not_as_documented_is_named(
         # Here there is neither: passed over, the caller would believe to be safe by it.
         ("/v1/facts", MINE, ("If-Match", '"1"'), "header.If-Match"),
         (f"{FACT}/rollback", {"to_version": 1}, ("If-Match", '"1"'), "header.If-Match"),
+        # What writes takes its reason in the body.
+        ("/v1/facts", MINE, ("Muniment-Reason", "asked by phone"), "header.Muniment-Reason"),
+        ("/v1/facts", MINE, ("Muniment-Matter", "case 4711"), "header.Muniment-Matter"),
+        ("/v1/erasures", WHY, ("Muniment-Reason", "Art. 17"), "header.Muniment-Reason"),
+        (f"{FACT}/restore", {}, ("Muniment-Break-Glass", "true"), GLASS),
         ("/v1/index/catch-up", {}, None, "header.Idempotency-Key"),
         ("/v1/transactions/1_0/undo", {}, None, "path.tx_id"),
     ],

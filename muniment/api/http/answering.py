@@ -119,9 +119,16 @@ class Sent:
                 raise _problem("header", header, "is there more than once")
             if name in self._route.headers:
                 given[name] = sent[0] if sent else None
-            elif sent and name in _RELIED_ON:
-                raise _problem("header", header, "is not taken by this operation")
+            elif sent:
+                raise _problem("header", header, self._why_not(name))
         return given
+
+    def _why_not(self, name: str) -> str:
+        """Return why a header is refused: passed over, it would promise what is not so."""
+        operation = self._route.operation
+        if name in {**operation.needed, **operation.taken}:
+            return f"is not taken by this operation, which takes {name} in its body"
+        return "is not taken by this operation"
 
 
 class _Nothing(BaseModel):
@@ -131,8 +138,6 @@ class _Nothing(BaseModel):
 
 
 _NUMBER: Final = TypeAdapter(Annotated[Digits, Field(ge=0, le=POSITION_MAX)])
-_RELIED_ON: Final = frozenset({"idempotency_key", "expected_version"})
-"""What a caller believes to be safe by: passed over, it would be a promise not kept."""
 
 _JSON: Final = re.compile(r"application/([\w.-]+\+)?json\s*(;|$)", re.IGNORECASE)
 

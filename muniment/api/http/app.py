@@ -21,6 +21,7 @@ from muniment.api.http.problems import MEDIA_TYPE, SCHEMA, problem, problem_of
 from muniment.api.http.routes import Door, Route
 from muniment.api.operation import Operation
 from muniment.api.operations import OPERATIONS
+from muniment.api.request_fields import THEN
 from muniment.api.wire import envelope_schema
 from muniment.errors import MunimentError, NotAuthenticatedError, RateLimitedError
 
@@ -77,17 +78,27 @@ def _lifespan(threads: Executor) -> Callable[[FastAPI], AbstractAsyncContextMana
 def _add_health(app: FastAPI, store: MemoryStore) -> None:
     # Some who watch a service ask for the head alone.
     @app.api_route("/healthz", methods=["GET", "HEAD"], include_in_schema=False)
-    async def healthz() -> Mapping[str, str]:
+    async def healthz(request: Request) -> Mapping[str, str]:
         """Say that the process answers."""
+        _refuse_times(request)
         return {"status": "alive"}
 
     @app.api_route("/readyz", methods=["GET", "HEAD"], include_in_schema=False)
-    def readyz() -> Mapping[str, Any]:
+    def readyz(request: Request) -> Mapping[str, Any]:
         """Say that the ledger can be read, and how far behind the index is."""
+        _refuse_times(request)
         progress = store.index_progress()
         has_index = progress.generation is not None
         lag = progress.head - progress.reached if has_index else None
         return {"status": "ready", "index_lag": lag}
+
+
+def _refuse_times(request: Request) -> None:
+    """Refuse to say of another time how the service is; it would be taken for that."""
+    for name in THEN:
+        if name in request.query_params:
+            problem = "is not taken here: it is always of now"
+            raise RequestValidationError([{"loc": ("query", name), "msg": problem}])
 
 
 async def _refused(request: Request, error: Exception) -> JSONResponse:
