@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from muniment.api.custody import Hold, Verification
     from muniment.api.diagnoses import Check, Diagnosis
     from muniment.api.found import LegRank, SearchHit, SearchHits
-    from muniment.api.proposals import Proposal, ProposalPage, ProposalState
+    from muniment.api.proposed import Proposal, ProposalPage, ProposalState
     from muniment.api.receipts import RecallReceipt, ServedFact
     from muniment.api.replaying import Badcase
     from muniment.api.retaining import Retirement
@@ -83,9 +83,9 @@ else:
         "MemoryStore": "muniment.api.store",
         "MunimentError": "muniment.errors",
         "Principal": "muniment.domain.access",
-        "Proposal": "muniment.api.proposals",
-        "ProposalPage": "muniment.api.proposals",
-        "ProposalState": "muniment.api.proposals",
+        "Proposal": "muniment.api.proposed",
+        "ProposalPage": "muniment.api.proposed",
+        "ProposalState": "muniment.api.proposed",
         "Progress": "muniment.projections.progress",
         "RecallReceipt": "muniment.api.receipts",
         "Records": "muniment.domain.keeping",

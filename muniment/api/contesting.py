@@ -11,7 +11,8 @@ from muniment.api.accountable import AccountableStore
 from muniment.api.acting import by_principal
 from muniment.api.answers import Fact
 from muniment.api.fields import By
-from muniment.api.proposals import Proposal, Proposals
+from muniment.api.proposals import Proposals
+from muniment.api.proposed import Proposal
 from muniment.api.retrying import anew
 from muniment.api.shapes import shaped
 from muniment.domain.access_events import ProposalMade, Proposed

@@ -11,7 +11,8 @@ from muniment.api.contexts import ContextStore
 from muniment.api.diagnoses import Check, Diagnosis, Lost, Stage, check
 from muniment.api.likening import ALIKE_LEAST, is_alike, likeness
 from muniment.api.lookup import HIDDEN, Point, expired
-from muniment.api.proposals import Proposals, ProposalState
+from muniment.api.proposals import Proposals
+from muniment.api.proposed import ProposalState
 from muniment.api.receipts import RecallReceipt
 from muniment.api.recounting import not_recalled, recalled, receipt_asking
 from muniment.api.turns import Turn

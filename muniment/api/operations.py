@@ -41,7 +41,7 @@ from muniment.api.operation import (
     read,
     write,
 )
-from muniment.api.proposals import Proposal, ProposalPage
+from muniment.api.proposed import Proposal, ProposalPage
 from muniment.api.receipts import RecallReceipt
 from muniment.api.replaying import Badcase
 from muniment.api.request_fields import (

@@ -1,11 +1,10 @@
 """What nobody does alone: proposed by one, agreed to by others, then done once."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime
-from enum import StrEnum
+from dataclasses import dataclass
 from itertools import islice
 
+from muniment.api.proposed import SHARE, Proposal, ProposalPage, ProposalState
 from muniment.api.redacting import Words, newly_drawn_from, refuse_redacted
 from muniment.api.transacting import request_body
 from muniment.domain.access_events import (
@@ -31,81 +30,6 @@ from muniment.ledger.ledger import Committed, Ledger
 from muniment.ledger.records import PROPOSAL, Origin, RecordedEvent
 from muniment.ledger.streams import each_stream
 from muniment.ledger.transaction import Request, Transaction
-
-
-SHARE = "share"
-"""The verb of a proposal to make a fact known to more; every other is a verb of a store."""
-
-
-class ProposalState(StrEnum):
-    """What became of a proposal."""
-
-    OPEN = "open"
-    """Not enough others agree so far."""
-
-    APPROVED = "approved"
-    """It may be done, once."""
-
-    REJECTED = "rejected"
-    DONE = "done"
-
-    REDACTED = "redacted"
-    """It was open, and what it says was made unreadable with the fact it is about."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
-    """
-    What somebody wants done, and what others say to it.
-
-    Attributes:
-        proposal_id: Names it.
-        verb: What is to be done: ``share``, or a verb of the store.
-        scope: Whose memory it is about.
-        to: Whom a fact is to be shared with; ``None`` of what is no sharing.
-        asked: The fields of the call.
-        size: How many facts it is about.
-        needed: How many others have to agree.
-        approved_by: Who does, in that order.
-        note: Why it was rejected, if it was.
-        content: What is to be shared; ``None`` once the fact says something else. Of a
-            contested change, what the fact is to say; ``None`` where that is unreadable,
-            or while the fact is not used.
-    """
-
-    proposal_id: str
-    verb: str
-    scope: Scope
-    to: Scope | None
-    asked: Mapping[str, Json] = field(hash=False)
-    reason: str | None
-    proposed_by: str | None
-    proposed_at: datetime
-    size: int
-    needed: int
-    approved_by: tuple[str, ...]
-    state: ProposalState
-    note: str | None
-    content: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProposalPage:
-    """
-    Part of the proposals about a memory or to it, the last made first.
-
-    Attributes:
-        next_cursor: Gives those made before; ``None`` at the beginning.
-    """
-
-    items: tuple[Proposal, ...]
-    next_cursor: str | None
-
-    def __iter__(self) -> Iterator[Proposal]:
-        return iter(self.items)
-
-    def __len__(self) -> int:
-        return len(self.items)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +139,21 @@ class Proposals:
         if subject is None:
             raise UnknownProposalError(proposal_id)
         return self._shown(subject.scope, self.ledger.mapper.opened(stamped, subject))
+
+    def decided_at(self, proposal_id: str) -> Scope:
+        """
+        Return whose word a proposal needs: who is to know, or who it is about.
+
+        As much is asked where there is none, so that nobody learns of it by the time.
+
+        Raises:
+            UnknownProposalError: If there is none, or its subject was erased.
+        """
+        stamped = self.ledger.recorder.read_stream(PROPOSAL + proposal_id)
+        opened = self.ledger.mapper.opened_evenly(stamped[0] if stamped else None)
+        if opened is None:
+            raise UnknownProposalError(proposal_id)
+        return _addressee(opened[1].event) or opened[0].scope
 
     def about(self, scope: Scope, *, before: str | None = None, limit: int) -> ProposalPage:
         """Return at most *limit* proposals about a memory or to it, before one of them."""
@@ -327,13 +266,12 @@ class Proposals:
             for row in self.ledger.recorder.transactions([each.tx_id])
         }
         agreed = [each for each in events if isinstance(each.event, ProposalApproved)]
-        to = proposed.asked.get("to") if made.verb == SHARE else None
         rejected = [e.event for e in events if isinstance(e.event, ProposalRejected)]
         return Proposal(
             proposal_id=events[0].stream.removeprefix(PROPOSAL),
             verb=made.verb,
             scope=scope,
-            to=Scope.parse(str(to)) if to is not None else None,
+            to=_addressee(made),
             asked=proposed.asked,
             reason=proposed.reason,
             proposed_by=actors[events[0].tx_id],
@@ -344,6 +282,13 @@ class Proposals:
             state=_state([each.event for each in events]),
             note=rejected[0].note if rejected else None,
         )
+
+
+def _addressee(made: Event) -> Scope | None:
+    """Return with whom something is to be shared, if that is proposed and readable."""
+    assert isinstance(made, ProposalMade), "the stream of a proposal begins with it"
+    to = made.proposal.asked.get("to") if made.proposal else None
+    return Scope.parse(str(to)) if made.verb == SHARE and to is not None else None
 
 
 def turns_of(asked: Mapping[str, Json]) -> tuple[str, ...]:

@@ -8,14 +8,8 @@ from muniment.api import cursors, inputs
 from muniment.api.answers import Fact
 from muniment.api.contesting import REVISIONS, ContestableStore
 from muniment.api.fields import By
-from muniment.api.proposals import (
-    SHARE,
-    Proposal,
-    ProposalPage,
-    Proposals,
-    ProposalState,
-    turns_of,
-)
+from muniment.api.proposals import Proposals, turns_of
+from muniment.api.proposed import SHARE, Proposal, ProposalPage, ProposalState
 from muniment.api.sensitivity import ACCESS_LEVEL
 from muniment.api.turns import named_turn
 from muniment.api.verbs import verb, write_verb

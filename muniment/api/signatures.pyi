@@ -32,7 +32,7 @@ from muniment.api.found import SearchHits
 from muniment.api.giving import Evidence
 from muniment.api.importing import Imported
 from muniment.api.indexing import EmbedderName
-from muniment.api.proposals import Proposal, ProposalPage
+from muniment.api.proposed import Proposal, ProposalPage
 from muniment.api.receipts import RecallReceipt
 from muniment.api.replaying import Agent, Badcase
 from muniment.api.retaining import Retirement

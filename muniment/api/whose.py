@@ -103,8 +103,7 @@ def _of_document(_: Store, arguments: Arguments) -> Scope:
 def _of_proposal(store: Store, arguments: Arguments) -> Scope:
     """Return whose word a proposal needs: who is to know, or who it is about."""
     proposal_id = inputs.name("proposal_id", arguments.get("proposal_id"))
-    proposal = Proposals(store._ledger).find(proposal_id)  # noqa: SLF001 - as above
-    return proposal.to or proposal.scope
+    return Proposals(store._ledger).decided_at(proposal_id)  # noqa: SLF001 - as above
 
 
 def _of_session(store: Store, arguments: Arguments) -> Scope:
@@ -133,8 +132,8 @@ def _owner(store: Store, subject_ref: str | None) -> Scope | None:
     The vault is asked in either case: whether something is there that is out of reach is
     not to be seen from how long it takes.
     """
-    subject = store._ledger.vault.owner(subject_ref or "")  # noqa: SLF001 - as above
-    return None if subject is None else subject.scope
+    owner = store._ledger.vault.owner(subject_ref or "")  # noqa: SLF001 - as above
+    return None if owner is None else owner[0].scope
 
 
 _BY_ID: Final[Mapping[Named, Callable[[Store, Arguments], Scope]]] = {

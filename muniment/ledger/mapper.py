@@ -157,6 +157,16 @@ class SealingMapper(Mapper[str]):
         own = self._own_keys(subject, [event.sealed], keys)
         return subject, self._recorded(event, keys.get(key_id), None, own)
 
+    def opened_evenly(
+        self, event: StampedEvent | None
+    ) -> tuple[Subject, RecordedEvent] | None:
+        """Return what `opened_alone` does; as much is asked where there is no event."""
+        ref, key_id = (event.sealed.subject_ref, event.sealed.key_id) if event else ("", 0)
+        known = self._vault.owner(ref, key_id=key_id)
+        if known is None or event is None:
+            return None
+        return known[0], self._recorded(event, known[1], None, {})
+
     def opened_of_all(self, events: Iterable[StampedEvent]) -> Iterator[RecordedEvent]:
         """Yield *events* of whatever subjects opened, the keys fetched once for each."""
         events = list(events)

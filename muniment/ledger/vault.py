@@ -88,9 +88,7 @@ class Vault:
             engine.execution_options(isolation_level="AUTOCOMMIT"),
             lock_timeout=lock_timeout,
         )
-        self._ledger = ledger
-        self._keys = keys
-        self._lock_timeout = lock_timeout
+        self._ledger, self._keys, self._lock_timeout = ledger, keys, lock_timeout
         self._lock = threading.RLock()
         self._epoch = -1
         self._subjects: dict[str, Subject] = {}
@@ -151,16 +149,23 @@ class Vault:
             self._forget_if_destroyed(connection)
             return self._subject(connection, ref)
 
-    def owner(self, ref: str) -> Subject | None:
+    def owner(
+        self, ref: str, *, key_id: int | None = None
+    ) -> tuple[Subject, bytes | None] | None:
         """
-        Return what `subject` does; the same is asked, be it in memory, there, or not.
+        Return `subject`, and its key *key_id*; as much is asked where there is neither.
 
         So that how long it takes tells nothing to those who may not know.
         """
         with self._standing.held() as connection:
             self._forget_if_destroyed(connection)
             row = statements.BY_REF.first(connection, ledger=self._ledger, subject_ref=ref)
-            return None if row is None else self._opened(*row)
+            found = None if row is None else self._opened(*row)
+            known: Mapping[str, Mapping[int, bytes]] = {ref: {}}
+            if key_id is not None:
+                theirs = {ref: (found.key, {key_id}) if found else (b"", {0})}
+                known = opened_stream_keys(connection, theirs, ledger=self._ledger)
+        return None if found is None else (found, known[ref].get(key_id or 0))
 
     def subject_with_keys(
         self, ref: str, key_ids: Iterable[int]

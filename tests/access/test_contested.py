@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from muniment import ErasureStatus, MemoryStore, Principal, Scope
-from muniment.api.proposals import Proposal, Proposals
+from muniment.api.proposals import Proposals
+from muniment.api.proposed import Proposal
 from muniment.errors import (
     ChangeContestedError,
     FactRedactedError,

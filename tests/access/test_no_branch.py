@@ -4,23 +4,23 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import product
-from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 
-from muniment import MemoryStore, Principal, Scope, Settings
+from muniment import Principal, Scope
 from muniment.api.access import ActingStore
 from muniment.domain.acts import VERBS, Named
 from muniment.errors import MunimentError, NotFound, OutOfReachError
 from muniment.ledger.prepared import Answer, Prepared
 from tests.access.matrix import CALLS, Target
 from tests.access.test_facade_matrix import target
+from tests.stores import Backend
 
 
 STRANGER = Principal(id="u-9", memberships=("member_of:else",))
-OTHERWISE = frozenset({"apply", "import_export", "approve", "reject"})
-"""What names a whole plan or document, which says whose it is, or a proposal to decide."""
+OTHERWISE = frozenset({"apply", "import_export"})
+"""What names a whole plan or document, which says whose it is."""
 
 ABOUT_A_MEMORY = frozenset(Named) - {Named.NOTHING, Named.SCOPE_OR_ALL}
 
@@ -62,11 +62,9 @@ def refused(acting: ActingStore, name: str, on: Target) -> str:
 
 
 def test_what_is_asked_of_a_database_is_the_same_of_what_is_not_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    durable: Backend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    url = f"sqlite:///{tmp_path}/store/ledger.db"
-    settings = Settings(database_url=url, embedder="none", upkeep=False)
-    with MemoryStore.open(settings) as store:
+    with durable.open(embedder="none", upkeep=False) as store:
         theirs = target(store, Scope.user("u-1"))
         never = Target(
             scope=Scope.user("u-8"),

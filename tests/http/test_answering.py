@@ -49,6 +49,8 @@ def raw(store: MemoryStore, url: str) -> Iterator[httpx.Client]:
         # B49: nothing is documented in these places; passed over, it would seem to count.
         ("GET", f"{FACT}/history?timestamp={THEN}", None, "query.timestamp"),
         ("GET", "/v1/whoami?user=me", None, "query.user"),
+        ("GET", f"/healthz?as_of={THEN}", None, "query.as_of"),
+        ("GET", f"/readyz?valid_at={THEN}", None, "query.valid_at"),
         ("POST", f"{FACT}/forget?mode=redact", None, "query.mode"),
         ("POST", f"/v1/facts?as_of={THEN}", MINE, "query.as_of"),
         ("POST", "/v1/search?scope=user:u", {"query": "tea"}, "query.scope"),
@@ -84,7 +86,12 @@ def test_a_field_that_is_not_as_documented_is_named(
         ("/v1/facts", MINE, ("If-Match", '"1"'), "header.If-Match"),
         (f"{FACT}/rollback", {"to_version": 1}, ("If-Match", '"1"'), "header.If-Match"),
         # What writes takes its reason in the body.
-        ("/v1/facts", MINE, ("Muniment-Reason", "asked by phone"), "header.Muniment-Reason"),
+        (
+            "/v1/facts",
+            MINE,
+            ("Muniment-Reason", "asked by phone"),
+            "header.Muniment-Reason",
+        ),
         ("/v1/facts", MINE, ("Muniment-Matter", "case 4711"), "header.Muniment-Matter"),
         ("/v1/erasures", WHY, ("Muniment-Reason", "Art. 17"), "header.Muniment-Reason"),
         (f"{FACT}/restore", {}, ("Muniment-Break-Glass", "true"), GLASS),

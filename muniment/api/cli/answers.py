@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from muniment.api.giving import Evidence
     from muniment.api.importing import Imported
     from muniment.api.loading import Loaded
-    from muniment.api.proposals import Proposal, ProposalPage
+    from muniment.api.proposed import Proposal, ProposalPage
     from muniment.api.receipts import RecallReceipt
     from muniment.api.replaying import Badcase
     from muniment.api.retaining import Retirement

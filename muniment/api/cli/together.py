@@ -8,7 +8,7 @@ from rich.text import Text
 from muniment.api.cli.answers import Shared
 from muniment.api.cli.tables import columns, instant, more, said, words
 from muniment.api.entrusting import HandedOver
-from muniment.api.proposals import Proposal, ProposalPage, ProposalState
+from muniment.api.proposed import Proposal, ProposalPage, ProposalState
 
 
 Together: TypeAlias = Proposal | ProposalPage | Shared | HandedOver
