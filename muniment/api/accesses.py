@@ -1,6 +1,7 @@
 """What is said of accesses and of API keys, and how it is written and read."""
 
 import hashlib
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -235,9 +236,10 @@ class AccessRecords:
             recorded_at=moment(present.now),
         )
 
-    def emergencies(self, *, after: str | None, limit: int) -> EmergencyPage:
-        """Return at most *limit* accesses that wait for a review, after one of them."""
-        found = [e for e, _ in self._waiting() if after is None or e.access_id > after]
+    def emergencies(self, *, after: str | None, limit: int, position: int) -> EmergencyPage:
+        """Return at most *limit* accesses that waited for a review at a position."""
+        waiting = (each for each, _ in self._waiting(position))
+        found = [each for each in waiting if after is None or each.access_id > after]
         found.sort(key=lambda each: each.access_id)
         items = tuple(found[:limit])
         cursor = items[-1].access_id if len(found) > limit else None
@@ -291,11 +293,16 @@ class AccessRecords:
             if is_lost and each.actor == look.principal.id:
                 raise GlassAlreadyBrokenError(look.principal.id, "somebody erased since")
 
-    def _waiting(self) -> Iterator[tuple[EmergencyAccess, bool]]:
-        """Yield what no officer has reviewed, and whether the person was erased since."""
+    def _waiting(
+        self, position: float = math.inf
+    ) -> Iterator[tuple[EmergencyAccess, bool]]:
+        """Yield what no officer had reviewed, and whether the person was erased since."""
         reviewed: set[str] = set()
         for stream, events in each_stream(self.ledger.recorder, GLASS):
-            last = events[-1]
+            known = [each for each in events if each.position <= position]
+            if not known:
+                continue
+            last = known[-1]
             if last.sealed.topic != _BROKEN:
                 # The review of one whose person was erased sorts, and comes, before it.
                 reviewed.add(stream)

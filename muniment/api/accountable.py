@@ -1,6 +1,7 @@
 """A store that accounts for who looked, and knows who asks."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Unpack
 
@@ -22,7 +23,7 @@ from muniment.api.verbs import verb, write_verb
 from muniment.domain.access import Principal
 from muniment.domain.scope import Scope
 from muniment.errors import InvalidValueError
-from muniment.instants import Time
+from muniment.instants import Time, moment
 
 
 LOG_MAX = 1_000
@@ -67,6 +68,8 @@ class AccountableStore(ArchivalStore):
         scope: Scope | None = None,
         limit: int = 100,
         cursor: str | None = None,
+        as_of: Time | None = None,
+        valid_at: Time | None = None,
     ) -> AccessLog:
         """
         Return who looked, at one memory or at all, the last look first.
@@ -79,19 +82,33 @@ class AccountableStore(ArchivalStore):
             scope: At whose memory.
             limit: 1 to 1,000.
             cursor: `AccessLog.next_cursor` of the part before.
+            as_of: What was recorded by then; by now if left out.
+            valid_at: Likewise: who looks does as it is recorded, so the earlier counts.
 
         Raises:
             InvalidCursorError: If *cursor* is none.
+            FutureAsOfError: If *as_of* has not come.
         """
         named = user_id is not None or scope is not None
         whose = inputs.scope_of(user_id, scope) if named else None
         inputs.count("limit", limit, least=1, most=LOG_MAX)
         before = cursors.named(cursor, ACCESS_ID.fullmatch)
-        return AccessRecords(self._ledger).page(whose, before=before, limit=limit)
+        point = self._lookup.point(as_of, valid_at)
+        # Each is named by when it was recorded.
+        first_after = f"{max(0, point.until + 1):016x}"
+        before = first_after if before is None else min(before, first_after)
+        found = AccessRecords(self._ledger).page(whose, before=before, limit=limit)
+        known_at = moment(point.known_at)
+        return replace(found, position=point.position, recorded_at=known_at)
 
     @verb
     def list_broken_glass(
-        self, *, limit: int = 100, cursor: str | None = None
+        self,
+        *,
+        limit: int = 100,
+        cursor: str | None = None,
+        as_of: Time | None = None,
+        valid_at: Time | None = None,
     ) -> EmergencyPage:
         """
         Return the emergency accesses that no officer has reviewed, the latest last.
@@ -99,13 +116,19 @@ class AccountableStore(ArchivalStore):
         Args:
             limit: 1 to 1,000.
             cursor: `EmergencyPage.next_cursor` of the part before.
+            as_of: Those that waited then; now if left out.
+            valid_at: Likewise; the earlier of both times counts.
 
         Raises:
             InvalidCursorError: If *cursor* is none.
+            FutureAsOfError: If *as_of* has not come.
         """
         inputs.count("limit", limit, least=1, most=LOG_MAX)
         after = cursors.named(cursor, ACCESS_ID.fullmatch)
-        return AccessRecords(self._ledger).emergencies(after=after, limit=limit)
+        position = self._lookup.place(self._lookup.point(as_of, valid_at))
+        return AccessRecords(self._ledger).emergencies(
+            after=after, limit=limit, position=position
+        )
 
     @write_verb
     def review_broken_glass(self, glass_id: str, **by: Unpack[By]) -> Receipt:
@@ -190,6 +213,19 @@ class AccountableStore(ArchivalStore):
         return receipt(Credentials(self._ledger).revoke(key_id, inputs.origin(by)))
 
     @verb
-    def list_api_keys(self) -> tuple[ApiKey, ...]:
-        """Return every API key there ever was, the last made first; without what opens."""
-        return Credentials(self._ledger).all()
+    def list_api_keys(
+        self, *, as_of: Time | None = None, valid_at: Time | None = None
+    ) -> tuple[ApiKey, ...]:
+        """
+        Return every API key there ever was, the last made first; without what opens.
+
+        Args:
+            as_of: Those there were then, as they were; now if left out.
+            valid_at: Likewise: a key is made and ended as that is recorded, so the earlier
+                time counts.
+
+        Raises:
+            FutureAsOfError: If *as_of* has not come.
+        """
+        position = self._lookup.place(self._lookup.point(as_of, valid_at))
+        return Credentials(self._ledger).all(position)

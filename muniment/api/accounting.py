@@ -140,6 +140,7 @@ class ReceivingStore(UnsayingStore):
             limit: Only so many, the newest; all if left out.
         """
         self._receipts.flush()
+        self._lookup.now()
         nobody = self._ledger.mapper.nobody.ref
         asked = inputs.within(start, end)
         stamped = self._conversation.receipts(nobody, asked, limit=_limit(limit))
@@ -172,10 +173,24 @@ class ReceivingStore(UnsayingStore):
         found = self._conversation.uses([fact_id], until, position=point.position)
         return tuple(moment(each) for each in found.get(fact_id, ()))
 
-    def count_lost_receipts(self) -> int:
-        """Return how many receipts killed processes lost, at most."""
+    @verb
+    def count_lost_receipts(
+        self, *, as_of: Time | None = None, valid_at: Time | None = None
+    ) -> int:
+        """
+        Return how many receipts killed processes lost, at most.
+
+        Args:
+            as_of: As far as it was known then; now if left out.
+            valid_at: Likewise; the earlier of both times counts.
+
+        Raises:
+            FutureAsOfError: If *as_of* has not come.
+        """
+        position = self._lookup.place(self._lookup.point(as_of, valid_at))
         stamped = self._ledger.recorder.read_stream(ACCOUNT)
-        events = self._ledger.mapper.opened(stamped, None)
+        known = [each for each in stamped if each.position <= position]
+        events = self._ledger.mapper.opened(known, None)
         return sum(
             each.event.count for each in events if isinstance(each.event, ReceiptsLost)
         )

@@ -9,7 +9,7 @@ from typing import Final, Literal, TypedDict, Unpack
 from muniment.api import inputs, showing
 from muniment.api.answers import Fact
 from muniment.api.found import SearchHit
-from muniment.api.lookup import Point
+from muniment.api.points import Point
 from muniment.api.receipting import RANKER, SERVED_MAX
 from muniment.api.searching import Asked
 from muniment.api.summarizing import SummarizingStore

@@ -7,7 +7,6 @@ from muniment.api import inputs, showing
 from muniment.api.answers import FactVersion, Receipt
 from muniment.api.entrusting import EntrustingStore
 from muniment.api.fields import By, KeyedDeed, NewTurn
-from muniment.api.lookup import Point
 from muniment.api.talking import Talker, said_by, turns_added
 from muniment.api.transacting import receipt
 from muniment.api.turns import Session, Turn
@@ -15,7 +14,7 @@ from muniment.api.verbs import verb, write_verb
 from muniment.domain.scope import Scope
 from muniment.domain.session import Opening
 from muniment.domain.text import Json
-from muniment.domain.time import FOREVER, Instant, Period
+from muniment.domain.time import FOREVER, Period
 from muniment.errors import InvalidValueError, UnknownSessionError, UnknownTurnError
 from muniment.instants import Time, to_instant
 from muniment.projections.conversation import NO_END, TurnQuery
@@ -149,7 +148,7 @@ class ConversingStore(EntrustingStore):
             FutureAsOfError: If *as_of* has not come.
         """
         inputs.name("session_id", session_id)
-        until = _earlier(self._lookup.point(as_of, valid_at))
+        until = self._lookup.point(as_of, valid_at).until
         found = self._talker.session(session_id, until=until, for_use=as_of is None)
         if found is None:
             raise UnknownSessionError(session_id)
@@ -177,7 +176,7 @@ class ConversingStore(EntrustingStore):
             FutureAsOfError: If *as_of* has not come.
         """
         whose = inputs.scope_of(user_id, scope)
-        until, for_use = _earlier(self._lookup.point(as_of, valid_at)), as_of is None
+        until, for_use = self._lookup.point(as_of, valid_at).until, as_of is None
         subject = self._ledger.vault.find(whose)
         rows = self._conversation.sessions(subject.ref) if subject else ()
         found = (
@@ -384,11 +383,6 @@ def _without_origin(fields: NewTurn) -> tuple[dict[str, Any], dict[str, Any]]:
     said = {name: each for name, each in fields.items() if name not in By.__annotations__}
     by = {name: each for name, each in fields.items() if name in By.__annotations__}
     return said, by
-
-
-def _earlier(point: Point) -> Instant:
-    """Return by when what both axes of *point* ask for was."""
-    return min(point.asked_at, point.as_of.valid_at)
 
 
 def _limit(limit: int | None) -> int | None:

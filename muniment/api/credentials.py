@@ -174,14 +174,15 @@ class Credentials:
 
         return self._transact("revoke_api_key", origin, work, {"key_id": key_id})
 
-    def all(self) -> tuple[ApiKey, ...]:
-        """Return every key there ever was, the last made first."""
+    def all(self, position: int) -> tuple[ApiKey, ...]:
+        """Return every key there was up to a position, the last made first."""
         stamped = self.ledger.recorder.read_prefix(
             API_KEY, before=None, subject_ref="", limit=_KEYS_MAX
         )
+        known = [each for each in stamped if each.position <= position]
         return tuple(
             self._key(str(stream).removeprefix(API_KEY), list(events))
-            for stream, events in groupby(stamped, key=lambda e: e.sealed.originator_id)
+            for stream, events in groupby(known, key=lambda e: e.sealed.originator_id)
         )
 
     def authenticate(self, shown: str) -> Credential:

@@ -224,7 +224,12 @@ class CustodialStore(WritingStore):
 
     @verb
     def list_holds(
-        self, *, user_id: str | None = None, scope: Scope | None = None
+        self,
+        *,
+        user_id: str | None = None,
+        scope: Scope | None = None,
+        as_of: Time | None = None,
+        valid_at: Time | None = None,
     ) -> tuple[Hold, ...]:
         """
         Return the legal holds in force on a subject, in the order they were placed.
@@ -232,16 +237,19 @@ class CustodialStore(WritingStore):
         Args:
             user_id: Whose memory; or *scope*.
             scope: Whose memory; or *user_id*.
+            as_of: Those in force then; now if left out.
+            valid_at: Likewise: a hold binds as it is recorded, so the earlier time counts.
+
+        Raises:
+            FutureAsOfError: If *as_of* has not come.
         """
         whose = inputs.scope_of(user_id, scope)
+        position = self._lookup.place(self._lookup.point(as_of, valid_at))
         subject = self._ledger.vault.find(whose)
-        holds = self._ledger.subject_state(subject).holds if subject else ()
+        holds = self._ledger.subject_state(subject, position).holds if subject else ()
         return tuple(
             Hold(
-                hold_id=each.hold_id,
-                scope=whose,
-                fact_id=each.fact_id,
-                matter=each.matter,
+                hold_id=each.hold_id, scope=whose, fact_id=each.fact_id, matter=each.matter
             )
             for each in holds
         )

@@ -9,7 +9,8 @@ from typing import Any
 
 from muniment.api import readable
 from muniment.api.disclosing import Disclosed, disclose
-from muniment.api.lookup import Lookup, Point
+from muniment.api.lookup import Lookup
+from muniment.api.points import Point
 from muniment.api.publishing import verifier_key
 from muniment.api.shapes import shaped
 from muniment.api.summary import summary_page

@@ -10,7 +10,8 @@ from muniment.api.becoming import became
 from muniment.api.contexts import ContextStore
 from muniment.api.diagnoses import Check, Diagnosis, Lost, Stage, check
 from muniment.api.likening import ALIKE_LEAST, is_alike, likeness
-from muniment.api.lookup import HIDDEN, Point, expired
+from muniment.api.lookup import HIDDEN, expired
+from muniment.api.points import Point
 from muniment.api.proposals import Proposals
 from muniment.api.proposed import ProposalState
 from muniment.api.receipts import RecallReceipt

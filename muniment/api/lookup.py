@@ -6,18 +6,18 @@ What every reading verb does: resolve its times to one position once, and read a
 
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
 from muniment.api import inputs, showing
 from muniment.api.answers import Fact, FactVersion, Receipt
+from muniment.api.points import Point, latest
 from muniment.api.usable import Usable
 from muniment.domain.events import FactThinned
 from muniment.domain.scope import Scope
 from muniment.domain.subject import SubjectState
 from muniment.domain.thinning import is_kept, next_year_start, year_start
-from muniment.domain.time import BEGINNING, AsOf, Instant, Period
+from muniment.domain.time import AsOf, Instant, Period
 from muniment.errors import ThinnedError
 from muniment.instants import Time, moment, to_instant
 from muniment.ledger.ledger import Ledger
@@ -40,45 +40,6 @@ HIDDEN: Final = "its memory is frozen and hidden"
 
 withheld: Final[ContextVar[frozenset[str]]] = ContextVar("withheld", default=frozenset())
 """Facts that whoever asks may not see, where an answer cannot be without them later."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Point:
-    """
-    One point on both axes, resolved to a place in the ledger.
-
-    Attributes:
-        as_of: With the recorded time of the last transaction known then.
-        asked_at: The recorded time that was asked for.
-        position: Of the last event known then.
-        promised: Up to when, if at all, nothing more will ever be recorded.
-    """
-
-    as_of: AsOf
-    asked_at: Instant
-    position: int
-    promised: Instant = BEGINNING
-
-    @property
-    def known_at(self) -> Instant:
-        """
-        A recorded time as of which the same is known: asking again gives it.
-
-        What was asked for, where nothing more is recorded by then; else when the last of
-        what was known was recorded.
-        """
-        recorded_at = self.as_of.recorded_at
-        is_settled = self.promised >= self.asked_at or recorded_at == BEGINNING
-        return self.asked_at if is_settled else recorded_at
-
-    @property
-    def settled_at(self) -> Instant:
-        """Up to when what is known here is all there will ever be."""
-        return max(self.as_of.recorded_at, self.promised)
-
-
-latest: Final[ContextVar[Point | None]] = ContextVar("latest", default=None)
-"""Where the last answer in this context was read, for an edge that says so beside it."""
 
 
 class Lookup:
@@ -143,6 +104,12 @@ class Lookup:
         """Return what was known at *as_of*, by default now, about *valid_at*, or then."""
         about = inputs.time_or_none(valid_at)
         return self.now(about) if as_of is None else self.at(to_instant(as_of), about)
+
+    def place(self, point: Point) -> int:
+        """Return the position up to which what is recorded was by `Point.until`."""
+        if point.until == point.asked_at:
+            return point.position
+        return min(point.position, self.ledger.resolve(point.until).position)
 
     def again(self, point: Point) -> Point:
         """Return *point*, at which a list was begun and goes on."""

@@ -261,7 +261,7 @@ OPERATIONS: Final = (
         needed={"name": Text, "value": Any},
         by=DEED,
     ),
-    read("count_lost_receipts", "/receipts/lost", int),
+    read("count_lost_receipts", "/receipts/lost", int, taken=THEN),
     keep(
         "flush_receipts",
         "/receipts/flush",
@@ -305,7 +305,7 @@ OPERATIONS: Final = (
     read("plan_erasure", "/erasures/plan", ErasurePlan, needed=OF),
     write("erase", "/erasures", ErasureCertificate, needed={**OF, "reason": Text}),
     read("erasure_certificate", "/erasures/{subject_ref}", ErasureCertificate | None),
-    read("list_holds", "/holds", tuple[Hold, ...], needed=OF),
+    read("list_holds", "/holds", tuple[Hold, ...], needed=OF, taken=THEN),
     write(
         "place_hold",
         "/holds",
@@ -319,9 +319,9 @@ OPERATIONS: Final = (
         "access_log",
         "/accesses",
         AccessLog,
-        taken={**OF, **PAGE},
+        taken={**OF, **PAGE, **THEN},
     ),
-    read("list_proposals", "/proposals", ProposalPage, needed=OF, taken=PAGE),
+    read("list_proposals", "/proposals", ProposalPage, needed=OF, taken={**PAGE, **THEN}),
     write(
         "propose_share",
         f"{FACT}/share",
@@ -357,9 +357,9 @@ OPERATIONS: Final = (
     ),
     write("approve", "/proposals/{proposal_id}/approve", Proposal),
     write("reject", "/proposals/{proposal_id}/reject", Proposal),
-    read("list_broken_glass", "/emergencies", EmergencyPage, taken=PAGE),
+    read("list_broken_glass", "/emergencies", EmergencyPage, taken={**PAGE, **THEN}),
     write("review_broken_glass", "/emergencies/{glass_id}/review"),
-    read("list_api_keys", "/api-keys", tuple[ApiKey, ...]),
+    read("list_api_keys", "/api-keys", tuple[ApiKey, ...], taken=THEN),
     write(
         "issue_api_key",
         "/api-keys",

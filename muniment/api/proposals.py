@@ -1,5 +1,6 @@
 """What nobody does alone: proposed by one, agreed to by others, then done once."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -155,16 +156,29 @@ class Proposals:
             raise UnknownProposalError(proposal_id)
         return _addressee(opened[1].event) or opened[0].scope
 
-    def about(self, scope: Scope, *, before: str | None = None, limit: int) -> ProposalPage:
-        """Return at most *limit* proposals about a memory or to it, before one of them."""
-        found = list(islice(self._each_about(scope, before), limit + 1))
+    def about(
+        self,
+        scope: Scope,
+        *,
+        before: str | None = None,
+        limit: int,
+        position: float = math.inf,
+    ) -> ProposalPage:
+        """
+        Return at most *limit* proposals about a memory or to it, before one of them.
+
+        As they were at a position.
+        """
+        found = list(islice(self._each_about(scope, before, position), limit + 1))
         items = tuple(found[:limit])
         more = len(found) > limit
         return ProposalPage(
             items=items, next_cursor=items[-1].proposal_id if more else None
         )
 
-    def _each_about(self, scope: Scope, before: str | None) -> Iterator[Proposal]:
+    def _each_about(
+        self, scope: Scope, before: str | None, position: float
+    ) -> Iterator[Proposal]:
         vault, ref = self.ledger.vault, None
         if scope.kind is ScopeKind.USER:
             # Nothing is shared with one person: what concerns them is about them.
@@ -173,11 +187,12 @@ class Proposals:
                 return
             ref = known.ref
         behind = None if before is None else PROPOSAL + before
-        for _, stamped in each_stream(
+        for _, events in each_stream(
             self.ledger.recorder, PROPOSAL, before=behind, subject_ref=ref
         ):
-            subject = vault.subject(stamped[0].sealed.subject_ref)
-            if subject is None:
+            stamped = [each for each in events if each.position <= position]
+            subject = vault.subject(events[0].sealed.subject_ref)
+            if subject is None or not stamped:
                 continue
             each = self._shown(subject.scope, self.ledger.mapper.opened(stamped, subject))
             if scope in (each.scope, each.to):

@@ -14,7 +14,8 @@ from muniment.api.answers import (
     ModifiedFact,
     Page,
 )
-from muniment.api.lookup import Lookup, Point, expired
+from muniment.api.lookup import Lookup, expired
+from muniment.api.points import Point
 from muniment.api.verbs import verb
 from muniment.domain.fact import FactState
 from muniment.domain.scope import Scope

@@ -122,6 +122,7 @@ class RetentionReporter:
         self, lookup: Lookup, conversation: Conversation, rules: Sequence[RetentionRule]
     ) -> None:
         self._ledger: Ledger = lookup.ledger
+        self._now = lookup.now
         self._conversation = conversation
         self._rules = rules
         self._retainer = Retainer(lookup, conversation, rules)
@@ -148,7 +149,7 @@ class RetentionReporter:
         is_partial = any(act.remaining for act in acts) or bool(undone & whose)
         made = RetentionReport(
             status=ErasureStatus.PARTIAL if is_partial else ErasureStatus.DONE,
-            made_at=moment(self._ledger.present().now),
+            made_at=moment(self._now().asked_at),
             start=moment(within.start) if within.start > NO_END.start else None,
             end=moment(within.end) if within.end < NO_END.end else None,
             acts=tuple(sorted(acts, key=lambda act: act.position)),

@@ -6,7 +6,7 @@ from typing import TypedDict, Unpack
 
 from muniment.api import inputs, showing
 from muniment.api.found import LegRank, SearchHit, SearchHits
-from muniment.api.lookup import Point
+from muniment.api.points import Point
 from muniment.api.reading import ReadingStore
 from muniment.api.recalling import Recall
 from muniment.api.receipting import (

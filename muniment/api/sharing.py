@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime
 from typing import Any, Unpack
 
 from muniment.api import cursors, inputs
@@ -119,6 +120,8 @@ class SharingStore(ContestableStore):
         scope: Scope | None = None,
         limit: int = 100,
         cursor: str | None = None,
+        as_of: Time | None = None,
+        valid_at: Time | None = None,
     ) -> ProposalPage:
         """
         Return what is or was proposed about a memory, or to it, the last first.
@@ -128,15 +131,28 @@ class SharingStore(ContestableStore):
             scope: Whose memory; or *user_id*.
             limit: 1 to 1,000.
             cursor: `ProposalPage.next_cursor` of the part before.
+            as_of: As they were then; now if left out.
+            valid_at: Likewise: a proposal is made and answered as that is recorded, so the
+                earlier time counts.
 
         Raises:
             InvalidCursorError: If *cursor* is none.
+            FutureAsOfError: If *as_of* has not come.
         """
         whose = inputs.scope_of(user_id, scope)
         inputs.count("limit", limit, least=1, most=_LISTED_MAX)
         before = cursors.named(cursor, may_be_fact_id)
-        found = Proposals(self._ledger).about(whose, before=before, limit=limit)
-        return replace(found, items=tuple(map(self._with_content, found)))
+        point = self._lookup.point(as_of, valid_at)
+        position = self._lookup.place(point)
+        found = Proposals(self._ledger).about(
+            whose, before=before, limit=limit, position=position
+        )
+        is_past = as_of is not None or valid_at is not None
+        then = moment(point.until) if is_past else None
+        items = tuple(self._with_content(each, then) for each in found)
+        # What each fact says was read besides.
+        self._lookup.again(point)
+        return replace(found, items=items)
 
     def _share(self, proposal: Proposal, by: Mapping[str, Any]) -> Fact:
         """Remember for more what the fact says; once, however often it is tried."""
@@ -178,40 +194,46 @@ class SharingStore(ContestableStore):
         source = FactShared(source_ref=subject.ref, source_fact_id=fact.fact_id)
         return self._transactor.share(to, command, origin, source=source)
 
-    def _source(self, proposal: Proposal) -> Fact:
-        """Return the fact to be shared, if it still says what was proposed."""
-        fact = self.get(str(proposal.asked["fact_id"]))
+    def _source(self, proposal: Proposal, then: datetime | None = None) -> Fact:
+        """Return the fact to be shared, if it still says, or did, what was proposed."""
+        fact = self.get(str(proposal.asked["fact_id"]), as_of=then)
         version = proposal.asked["version"]
         if fact.version != version:
             raise VersionConflictError(fact.fact_id, int(str(version)), fact.version)
         return fact
 
-    def _with_content(self, proposal: Proposal) -> Proposal:
-        """Return *proposal* with what is to be said, while that can be read, and used."""
+    def _with_content(self, proposal: Proposal, then: datetime | None = None) -> Proposal:
+        """
+        Return *proposal* with what is to be said, while that can be read, and used.
+
+        Args:
+            proposal: As it is, or was *then*.
+            then: When the fact is asked; now if left out.
+        """
         if proposal.verb in REVISIONS:
-            return self._contested_shown(proposal)
+            return self._contested_shown(proposal, then)
         if proposal.verb != SHARE:
             return proposal
         try:
-            return replace(proposal, content=self._source(proposal).content)
+            return replace(proposal, content=self._source(proposal, then).content)
         except (NotFound, VersionConflictError):
             return proposal
 
-    def _contested_shown(self, proposal: Proposal) -> Proposal:
+    def _contested_shown(self, proposal: Proposal, then: datetime | None) -> Proposal:
         asked = proposal.asked
         if "fact_id" not in asked:
             # Its key is destroyed.
             return proposal
-        if not self._is_usable(proposal):
+        if not self._is_usable(proposal, then):
             named = {name: asked[name] for name in _NAMING if name in asked}
             return replace(proposal, asked=named)
         said = asked.get("content")
         return replace(proposal, content=None if said is None else str(said))
 
-    def _is_usable(self, proposal: Proposal) -> bool:
-        """Whether its fact is used now, and so is what the change is drawn from."""
+    def _is_usable(self, proposal: Proposal, then: datetime | None) -> bool:
+        """Whether its fact is used, or was then, and what the change is drawn from is."""
         try:
-            self.get(str(proposal.asked["fact_id"]))
+            self.get(str(proposal.asked["fact_id"]), as_of=then)
         except NotFound:
             return False
         subject = self._ledger.vault.find(proposal.scope)

@@ -67,6 +67,8 @@ class Verbs:
         scope: Scope | None = ...,
         limit: int = ...,
         cursor: str | None = ...,
+        as_of: Time | None = ...,
+        valid_at: Time | None = ...,
         reason: str | None = ...,
         matter: str | None = ...,
         break_glass: bool = ...,
@@ -137,7 +139,13 @@ class Verbs:
     ) -> ProgressProgress: ...
     def correct(self, fact_id: str, **fields: Unpack[Revision]) -> Fact: ...
     def count_lost_receipts(
-        self, *, reason: str | None = ..., matter: str | None = ..., break_glass: bool = ...
+        self,
+        *,
+        as_of: Time | None = ...,
+        valid_at: Time | None = ...,
+        reason: str | None = ...,
+        matter: str | None = ...,
+        break_glass: bool = ...,
     ) -> int: ...
     def diff_memory(
         self,
@@ -420,13 +428,21 @@ class Verbs:
         **by: Unpack[By],
     ) -> IssuedKey: ...
     def list_api_keys(
-        self, *, reason: str | None = ..., matter: str | None = ..., break_glass: bool = ...
+        self,
+        *,
+        as_of: Time | None = ...,
+        valid_at: Time | None = ...,
+        reason: str | None = ...,
+        matter: str | None = ...,
+        break_glass: bool = ...,
     ) -> tuple[ApiKey, ...]: ...
     def list_broken_glass(
         self,
         *,
         limit: int = ...,
         cursor: str | None = ...,
+        as_of: Time | None = ...,
+        valid_at: Time | None = ...,
         reason: str | None = ...,
         matter: str | None = ...,
         break_glass: bool = ...,
@@ -436,6 +452,8 @@ class Verbs:
         *,
         user_id: str | None = ...,
         scope: Scope | None = ...,
+        as_of: Time | None = ...,
+        valid_at: Time | None = ...,
         reason: str | None = ...,
         matter: str | None = ...,
         break_glass: bool = ...,
@@ -458,6 +476,8 @@ class Verbs:
         scope: Scope | None = ...,
         limit: int = ...,
         cursor: str | None = ...,
+        as_of: Time | None = ...,
+        valid_at: Time | None = ...,
         reason: str | None = ...,
         matter: str | None = ...,
         break_glass: bool = ...,

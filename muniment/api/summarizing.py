@@ -7,7 +7,7 @@ from typing import Final, Unpack
 from muniment.api import inputs, showing
 from muniment.api.answers import Receipt
 from muniment.api.fields import Deed, KeyedDeed
-from muniment.api.lookup import Point
+from muniment.api.points import Point
 from muniment.api.replaying import ReplayingStore
 from muniment.api.summaries import (
     Piece,

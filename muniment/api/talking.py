@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from muniment.api import inputs
-from muniment.api.lookup import Point
+from muniment.api.points import Point
 from muniment.api.transacting import request_body
 from muniment.api.turns import Session, Turn, named_turn, session_of, turn_of
 from muniment.domain import session as sessions

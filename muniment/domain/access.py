@@ -106,6 +106,11 @@ class Right:
     grant: Grant
     standing: str
 
+    def of_the_past(self) -> "Right":
+        """Return it for what was before: that says why, but for the subject's own."""
+        is_free = self.grant is Grant.FREE and self.standing != "subject"
+        return Right(Grant.REASONED, self.standing) if is_free else self
+
 
 # Who stands how to which memory, and what that allows: `+` freely, `r` with a reason,
 # `!` by breaking the glass, `.` not at all.
@@ -233,6 +238,13 @@ def act_of(verb: str, arguments: Mapping[str, object]) -> Act:
     if verb == "hand_over" and arguments.get("policy") == "delete":
         return Act.ERASE
     return act
+
+
+def is_of_the_past(act: Act, arguments: Mapping[str, object]) -> bool:
+    """Whether a call that is no recall asks how something was; a recall is then a look."""
+    if act in (Act.RECALL, Act.LOOK):
+        return False
+    return any(arguments.get(each) is not None for each in ("as_of", "valid_at"))
 
 
 def checked_reason(reason: object, asked_for: str) -> str:

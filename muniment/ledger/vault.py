@@ -89,8 +89,7 @@ class Vault:
             lock_timeout=lock_timeout,
         )
         self._ledger, self._keys, self._lock_timeout = ledger, keys, lock_timeout
-        self._lock = threading.RLock()
-        self._epoch = -1
+        self._lock, self._epoch = threading.RLock(), -1
         self._subjects: dict[str, Subject] = {}
         self._by_scope: dict[Scope, Subject] = {}
         self._stream_keys: dict[tuple[str, int], bytes] = {}

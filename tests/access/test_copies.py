@@ -223,8 +223,8 @@ def test_no_copy_is_made_of_what_went_meanwhile(
         store.place_hold(user_id="u-1", matter="case 9", hold_id="h-9")
     source = store._source
 
-    def read_too_early(found: Any) -> Any:  # noqa: ANN401 - a proposal, and its fact
-        read = source(found)
+    def read_too_early(*found: Any) -> Any:  # noqa: ANN401 - a proposal, and its fact
+        read = source(*found)
         store.forget(fact.fact_id, mode="redact", reason="never mind")
         return read
 

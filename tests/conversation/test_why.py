@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from muniment import Fact, MemoryStore, Principal, RetentionRule, Scope
-from muniment.api.proposals import ProposalState
+from muniment.api.proposed import ProposalState
 from muniment.domain.time import Instant
 from muniment.errors import ChangeContestedError
 from muniment.instants import moment

@@ -1,5 +1,6 @@
 """What leaves as a file, what comes back as one, and where each answer was read."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from muniment import MemoryStore, Principal, Scope, Settings
 from muniment.api.operations import OPERATIONS
 from muniment.api.publishing import verifier_key
 from muniment.archive.evidence_check import check
-from muniment.domain.acts import VERBS, Act
+from muniment.domain.access import Role
 from muniment.errors import (
     InvalidValueError,
     LedgerNotEmptyError,
@@ -148,25 +149,71 @@ OTHERWISE = {
     "diff_memory": {"time_a", "time_b", "valid_at"},
     "list_modified_facts": {"start", "end"},
     "get_receipts": {"start", "end"},
+    "get_stray_receipts": {"start", "end"},
+    "report_retention": {"start", "end"},
     "get_turns_before": {"timestamp", "as_of"},
+    "get_config_as_of": {"timestamp"},
+    "reproduce_badcase": {"timestamp"},
+    "why": {"at"},
 }
 """Reads whose times have names of their own: two points, a span, said by when."""
 
+TIMELESS = {
+    **dict.fromkeys(("whoami", "public_key", "origin"), "the same at every time"),
+    **dict.fromkeys(("tree_head", "prove", "prove_consistency"), "say sizes and positions"),
+    **dict.fromkeys(("verify", "index_progress"), "what is stored now, events or not"),
+    "erasure_certificate": "given out once, with its times in it",
+    "plan_rollback": "would be now; the plan says its position",
+    **dict.fromkeys(
+        ("plan_erasure", "plan_retention", "plan_archive"), "would be done now"
+    ),
+    "query_archive": "the statement says what times it asks for",
+}
+"""Reads for which a time can mean nothing; ADR 0107."""
 
-def test_every_reading_verb_about_a_memory_takes_both_times() -> None:
-    for each in OPERATIONS:
-        if each.verb not in VERBS or VERBS[each.verb].act not in (Act.RECALL, Act.LOOK):
-            continue
+READS = [each for each in OPERATIONS if not each.writes]
+
+
+@pytest.fixture
+def pointed(store: MemoryStore, url: str) -> Iterator[httpx.Client]:
+    """One who may ask everything of their own memory, of a team and of the ledger."""
+    roles = (Role.ADMINISTRATOR, Role.COMPLIANCE_OFFICER)
+    who = Principal(id="u-point", memberships=("lead_of:pointed",), roles=roles)
+    headers = {
+        "Authorization": f"Bearer {key_of(store, who)}",
+        "Muniment-Reason": "quarterly review",
+    }
+    with httpx.Client(base_url=f"{url}/v1", headers=headers) as raw:
+        yield raw
+
+
+def test_every_read_takes_both_times_or_refuses_them(pointed: httpx.Client) -> None:
+    wrong = []
+
+    for each in READS:
         taken = {**each.needed, **each.taken}.keys()
-        assert OTHERWISE.get(each.verb, {"as_of", "valid_at"}) <= taken, each.verb
+        wanted = OTHERWISE.get(each.verb, {"as_of", "valid_at"})
+        if each.verb not in TIMELESS:
+            if not wanted <= taken:
+                wrong.append((each.verb, "neither"))
+            continue
+        place = each.path.format(position=1, size=1, subject_ref="0" * 20)
+        for name in ("as_of", "valid_at"):
+            answer = pointed.request(
+                each.method, place, params={name: "2026-01-01T00:00:00Z"}
+            )
+            named = [p["field"] for p in answer.json()["facts"].get("problems", ())]
+            if answer.status_code != 422 or f"query.{name}" not in named:
+                wrong.append((each.verb, name))
+
+    assert wrong == []
 
 
-def test_every_reading_verb_about_a_memory_says_where_it_was_read(
-    store: MemoryStore, url: str
+def test_every_read_says_where_it_was_read(
+    store: MemoryStore, pointed: httpx.Client
 ) -> None:
     team = Scope.team("pointed")
     store.remember("tea at four", scope=team)
-    member = Principal(id="u-point", memberships=("member_of:pointed",))
     fact = store.remember("likes tea", user_id="u-point")
     session = store.start_session(user_id="u-point")
     turn = store.add_turn(session.session_id, role="user", content="I like tea 茶")
@@ -175,31 +222,30 @@ def test_every_reading_verb_about_a_memory_says_where_it_was_read(
         "scope": str(Scope.user("u-point")),
         **dict.fromkeys(("as_of", "timestamp", "time_a", "time_b", "start"), now),
         "query": "tea",
+        "expect": "tea",
     }
     path = {
         "fact_id": fact.fact_id,
         "session_id": session.session_id,
         "turn_id": turn.turn_id,
     }
-    headers = {"Authorization": f"Bearer {key_of(store, member)}"}
     silent = []
 
-    with httpx.Client(base_url=f"{url}/v1", headers=headers) as raw:
-        for each in OPERATIONS:
-            if each.verb not in VERBS or VERBS[each.verb].act not in (Act.RECALL, Act.LOOK):
-                continue
-            sent = {name: fields[name] for name in each.needed}
-            if each.verb == "list_shared":
-                # It is never about a person's memory.
-                sent["scope"] = str(team)
-            place = each.path.format(**path)
-            if each.method == "GET":
-                answer = raw.get(place, params=sent)
-            else:
-                answer = raw.post(place, json={**sent, "scope": fields["scope"]})
-            assert answer.status_code == 200, (each.verb, answer.text)
-            names = ("Muniment-Position", "Muniment-Recorded-At", "Muniment-Valid-At")
-            if not all(name in answer.headers for name in names):
-                silent.append(each.verb)
+    for each in READS:
+        if each.verb in TIMELESS:
+            continue
+        sent = {name: fields[name] for name in each.needed}
+        if each.verb == "list_shared":
+            # It is never about a person's memory.
+            sent["scope"] = str(team)
+        place = each.path.format(**path)
+        if each.method == "GET":
+            answer = pointed.get(place, params=sent)
+        else:
+            answer = pointed.post(place, json={**sent, "scope": fields["scope"]})
+        assert answer.status_code == 200, (each.verb, answer.text)
+        names = ("Muniment-Position", "Muniment-Recorded-At", "Muniment-Valid-At")
+        if not all(name in answer.headers for name in names):
+            silent.append(each.verb)
 
-    assert not silent, silent
+    assert silent == []

@@ -8,7 +8,7 @@ import typer
 from muniment.api.cli import terminal
 from muniment.api.cli.answers import Keys
 from muniment.api.cli.asking import Author, Looker
-from muniment.api.cli.options import Cursor, Limit, Whose
+from muniment.api.cli.options import AsOf, Cursor, Limit, ValidAt, Whose
 from muniment.api.cli.place import Place
 from muniment.domain.access import Kind, Principal, Role
 
@@ -92,8 +92,11 @@ def log(
     whose: Whose,
     officer: Officer,
     at: Place,
+    *,
     limit: Limit = 100,
     cursor: Cursor = None,
+    as_of: AsOf = None,
+    valid_at: ValidAt = None,
 ) -> None:
     """
     Show who looked at a memory, or at all of them, the last look first.
@@ -102,16 +105,26 @@ def log(
     """
     scope = whose.scope if whose.named else None
     with officer.named.asked(at) as store:
-        found = store.access_log(scope=scope, limit=limit, cursor=cursor)
+        found = store.access_log(
+            scope=scope, limit=limit, cursor=cursor, as_of=as_of, valid_at=valid_at
+        )
     at.answer(found)
 
 
 def emergencies(
-    officer: Officer, at: Place, limit: Limit = 100, cursor: Cursor = None
+    officer: Officer,
+    at: Place,
+    *,
+    limit: Limit = 100,
+    cursor: Cursor = None,
+    as_of: AsOf = None,
+    valid_at: ValidAt = None,
 ) -> None:
     """List the emergency accesses that no officer has reviewed, the latest last."""
     with officer.named.asked(at) as store:
-        found = store.list_broken_glass(limit=limit, cursor=cursor)
+        found = store.list_broken_glass(
+            limit=limit, cursor=cursor, as_of=as_of, valid_at=valid_at
+        )
     at.answer(found)
 
 
@@ -230,10 +243,10 @@ def revoke(key_id: KeyId, author: Author, at: Place) -> None:
     at.answer(receipt)
 
 
-def list_(at: Place, looker: Looker) -> None:
+def list_(at: Place, looker: Looker, as_of: AsOf = None, valid_at: ValidAt = None) -> None:
     """List every API key there ever was; without what opens."""
     with looker.asked(at) as store:
-        found = store.list_api_keys()
+        found = store.list_api_keys(as_of=as_of, valid_at=valid_at)
     at.answer(Keys(keys=found))
 
 

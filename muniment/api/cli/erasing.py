@@ -15,7 +15,7 @@ from muniment.api.certificates import (
 from muniment.api.cli import exits, terminal
 from muniment.api.cli.answers import Certified, Held
 from muniment.api.cli.asking import Approval, Author, KeyedDoer, Looker
-from muniment.api.cli.options import Whose
+from muniment.api.cli.options import AsOf, ValidAt, Whose
 from muniment.api.cli.place import Place
 
 
@@ -215,11 +215,18 @@ def release(
     at.answer(receipt)
 
 
-def holds(whose: Whose, looker: Looker, at: Place) -> None:
+def holds(
+    whose: Whose,
+    looker: Looker,
+    at: Place,
+    as_of: AsOf = None,
+    valid_at: ValidAt = None,
+) -> None:
     """List the legal holds in force on a memory, in the order they were placed."""
     scope = whose.scope
     with looker.asked(at) as store:
-        found = Held(holds=store.list_holds(scope=scope))
+        listed = store.list_holds(scope=scope, as_of=as_of, valid_at=valid_at)
+    found = Held(holds=listed)
     at.answer(found)
 
 

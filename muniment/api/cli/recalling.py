@@ -159,10 +159,10 @@ def uses(
     at.answer(Uses(uses=found))
 
 
-def lost(looker: Looker, at: Place) -> None:
+def lost(looker: Looker, at: Place, as_of: AsOf = None, valid_at: ValidAt = None) -> None:
     """Show how many receipts killed processes lost, at most."""
     with looker.asked(at) as store:
-        found = store.count_lost_receipts()
+        found = store.count_lost_receipts(as_of=as_of, valid_at=valid_at)
     at.answer(Lost(lost=found))
 
 

@@ -58,7 +58,14 @@ def propose_share(
 
 
 def proposals(
-    whose: Whose, looker: Looker, at: Place, limit: Limit = 100, cursor: Cursor = None
+    whose: Whose,
+    looker: Looker,
+    at: Place,
+    *,
+    limit: Limit = 100,
+    cursor: Cursor = None,
+    as_of: AsOf = None,
+    valid_at: ValidAt = None,
 ) -> None:
     """
     List what is or was proposed about a memory, or to it, the last first.
@@ -68,7 +75,9 @@ def proposals(
     """
     scope = whose.scope
     with looker.asked(at) as store:
-        found = store.list_proposals(scope=scope, limit=limit, cursor=cursor)
+        found = store.list_proposals(
+            scope=scope, limit=limit, cursor=cursor, as_of=as_of, valid_at=valid_at
+        )
     at.answer(found)
 
 

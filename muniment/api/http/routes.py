@@ -14,8 +14,8 @@ from pydantic_core import PydanticCustomError
 
 from muniment.api.http.callers import Callers
 from muniment.api.http.downloads import download
-from muniment.api.lookup import Point, latest
 from muniment.api.operation import Operation
+from muniment.api.points import Point, latest
 from muniment.api.shapes import shaped
 from muniment.api.wire import enveloped
 from muniment.domain.scope import Scope
