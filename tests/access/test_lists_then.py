@@ -95,8 +95,8 @@ def test_the_past_of_a_list_says_why_but_for_the_subject(store: MemoryStore) -> 
 
     assert len(subject.list_proposals(scope=USER, as_of=then)) == 1
     assert len(lead.list_proposals(scope=TEAM)) == 1
-    times: dict[str, Any]
-    for times in ({"as_of": then}, {"valid_at": then}):
+    before_now: tuple[dict[str, Any], ...] = ({"as_of": then}, {"valid_at": then})
+    for times in before_now:
         with pytest.raises(ReasonRequiredError):
             lead.list_proposals(scope=TEAM, **times)
         with pytest.raises(ReasonRequiredError):
