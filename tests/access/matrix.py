@@ -36,9 +36,6 @@ IDENTITIES = {
     "on_call": Principal(id="o-4", roles=(Role.ON_CALL,)),
 }
 
-LIKE_OTHER = frozenset({"almost", "namesake", "other_agent"})
-"""Who differs from a stranger in what the decision looks at, which is not an edge's."""
-
 OK, REASONED, DENIED, HIDDEN = "+", "r", "-", "."
 
 _ACTS = (

@@ -153,7 +153,7 @@ def test_every_verb_does_for_everybody_what_the_table_says(
             found = outcome(store, identity, name, call(on))
             if found != EXPECTED[identity, place, act]:
                 wrong[place, name] = f"{found}, not {EXPECTED[identity, place, act]}"
-            if VERBS[name.partition(" ")[0]].writes:
+            if VERBS[name.partition(" ")[0]].writes and found in (OK, REASONED):
                 store.thaw(scope=scope)
                 on = target(store, scope)
 
