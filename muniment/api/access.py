@@ -8,14 +8,13 @@ is answered: where it cannot be recorded there is no answer.
 
 import functools
 import inspect
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MethodType
 from typing import TYPE_CHECKING, Any
 
 from muniment.api import inputs
-from muniment.api.accesses import AccessLog, AccessRecords, Look
+from muniment.api.accesses import LOG_PAGE, AccessLog, AccessRecords, Look
 from muniment.api.acting import by_principal
 from muniment.api.approvals import WATCHED, settle
 from muniment.api.importing import read_document
@@ -185,7 +184,9 @@ class ActingStore(Verbs):
             answer = answered()
         for look in looks:
             AccessRecords(self._store._ledger).record(look, answer)  # noqa: SLF001
-        return self._in_time(answer, rights) if name == "access_log" else answer
+        if name != "access_log":
+            return answer
+        return self._in_time(answer, rights, limit=_limit(arguments))
 
     def _answered_in_part(
         self,
@@ -309,35 +310,41 @@ class ActingStore(Verbs):
         return signed
 
     def _in_time(
-        self, answer: object, rights: Sequence[tuple[Scope | None, Right]]
+        self, answer: object, rights: Sequence[tuple[Scope | None, Right]], *, limit: int
     ) -> object:
         """Return a log without what a legal hold keeps from the person it is about."""
         assert isinstance(answer, AccessLog), "a log was asked for"
         ((scope, right),) = rights
         if scope is None or right.standing != "subject":
             return answer
-        since = self._held_since(scope)
-        shown = tuple(each for each in answer.items if each.position < since)
-        return replace(answer, items=shown)
+        since = f"{max(0, self._held_since(scope)):016x}"
+        if all(each.access_id < since for each in answer.items):
+            return answer
+        # Read again from there: a cursor names a look, and when it was, too.
+        records = AccessRecords(self._store._ledger)  # noqa: SLF001 - as above
+        shown = records.page(scope, before=since, limit=limit)
+        return replace(answer, items=shown.items, next_cursor=shown.next_cursor)
 
-    def _held_since(self, scope: Scope) -> float:
-        """Return the position of the first hold in force on a subject."""
+    def _held_since(self, scope: Scope) -> int:
+        """Return when the first hold in force on a subject was recorded, or never."""
         ledger = self._store._ledger  # noqa: SLF001 - as above
         subject = ledger.vault.find(scope)
         if subject is None:
-            return math.inf
+            return _NEVER
         stamped = ledger.recorder.read_stream(SUBJECT + subject.ref)
         events = ledger.mapper.opened(stamped, subject)
         in_force = ledger.subject_state(subject).holds_on(None)
         return min(
             (
-                each.position
+                each.recorded_at
                 for each in events
                 if isinstance(each.event, HoldPlaced) and each.event.hold_id in in_force
             ),
-            default=math.inf,
+            default=_NEVER,
         )
 
+
+_NEVER = 2**63 - 1
 
 _INQUIRY = ("reason", "matter", "break_glass")
 """What a reading verb of an acting store takes, and that of the store does not."""
@@ -378,6 +385,10 @@ def _by_name(
 @functools.cache
 def _names_of(function: Callable[..., object]) -> tuple[str, ...]:
     return tuple(inspect.signature(function).parameters)
+
+
+def _limit(arguments: Mapping[str, Any]) -> int:
+    return LOG_PAGE if arguments.get("limit") is None else int(arguments["limit"])
 
 
 def _named(scope: Scope | None) -> str:

@@ -41,6 +41,9 @@ from muniment.ledger.transaction import Request, Transaction
 ACCESS_ID: Final = re.compile(r"[0-9a-f]{16}")
 """How `AccessEntry.access_id` is spelled."""
 
+LOG_PAGE: Final = 100
+"""How many looks are given at once, if nothing is said."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccessEntry:

@@ -7,7 +7,13 @@ from typing import Unpack
 
 from muniment.api import cursors, inputs
 from muniment.api.access import ActingStore
-from muniment.api.accesses import ACCESS_ID, AccessLog, AccessRecords, EmergencyPage
+from muniment.api.accesses import (
+    ACCESS_ID,
+    LOG_PAGE,
+    AccessLog,
+    AccessRecords,
+    EmergencyPage,
+)
 from muniment.api.answers import Receipt
 from muniment.api.archival import ArchivalStore
 from muniment.api.credentials import (
@@ -66,7 +72,7 @@ class AccountableStore(ArchivalStore):
         *,
         user_id: str | None = None,
         scope: Scope | None = None,
-        limit: int = 100,
+        limit: int = LOG_PAGE,
         cursor: str | None = None,
         as_of: Time | None = None,
         valid_at: Time | None = None,

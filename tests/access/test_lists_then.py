@@ -121,3 +121,24 @@ def test_why_the_store_was_kept_is_recorded_where_it_need_not_be_said(
 
     (entry,) = store.access_log()
     assert (entry.verb, entry.reason, entry.actor) == ("rebuild", REASON, "o-3")
+
+
+def test_no_cursor_names_a_look_that_a_hold_keeps_from_its_person(
+    store: MemoryStore,
+) -> None:
+    """A cursor is the name of a look, which is the time of it."""
+    auditor = store.acting_as(IDENTITIES["auditor"])
+    subject = store.acting_as(SUBJECT)
+    fact = store.remember("喝茶", user_id="u-1")
+    for _ in range(2):
+        auditor.get_fact_history(fact.fact_id, reason=REASON)
+    seen = subject.access_log(user_id="u-1", limit=1)
+    store.place_hold(user_id="u-1", matter="case 4711", hold_id="h-1")
+    for _ in range(3):
+        auditor.get_fact_history(fact.fact_id, reason=REASON)
+
+    held = subject.access_log(user_id="u-1", limit=1)
+
+    assert (held.items, held.next_cursor) == (seen.items, seen.next_cursor)
+    assert len(subject.access_log(user_id="u-1")) == 2
+    assert len(store.access_log(user_id="u-1")) == 5
