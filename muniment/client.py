@@ -191,9 +191,12 @@ class Client(Verbs):
         response = self._sent(operation, *args, **given)
         try:
             return revived(operation.answer, response.json())
-        except ValueError as error:
+        # Whatever it is that answered, it is none of ours, or of another version.
+        except (ValueError, TypeError, LookupError, AttributeError, MunimentError) as error:
             raise ServiceUnavailableError(
-                str(response.url.host), str(error), may_be_written=operation.writes
+                str(response.url.host),
+                f"it answers as no service of this version does ({error})",
+                may_be_written=operation.writes,
             ) from error
 
     def _sent(
@@ -224,14 +227,14 @@ class Client(Verbs):
             response = self._http.send(request)
             if response.is_success:
                 return response
-            body = response.json()
-        except (httpx.TransportError, ValueError) as error:
+            problem = _error(response.json())
+        except (httpx.TransportError, httpx.DecodingError, ValueError) as error:
             raise ServiceUnavailableError(
                 str(request.url.host),
                 str(error),
                 may_be_written=may_write and not isinstance(error, _NOT_SENT),
             ) from error
-        raise _error(body)
+        raise problem
 
 
 def _check(url: object, api_key: object) -> None:
@@ -352,14 +355,24 @@ def _query(sent: Any) -> dict[str, str | list[str]]:  # noqa: ANN401 - JSON, but
 
 
 def _error(body: Any) -> MunimentError:  # noqa: ANN401 - JSON
-    """Return the error that a service sent, of the same class, with the same facts."""
-    kind = getattr(errors, str(body.get("error")), None)
+    """
+    Return the error that a service sent, of the same class, with the same facts.
+
+    Raises:
+        ValueError: If it is no problem of ours, but one of something on the way there.
+    """
+    match body:
+        case {"error": str(name), "status": int(status), "detail": str(text)}:
+            kind = getattr(errors, name, None)
+        case _:
+            raise ValueError("it answers with an error that is none of a service")
     if not (isinstance(kind, type) and issubclass(kind, MunimentError)):
-        kind = _BY_STATUS.get(body.get("status"), errors.Unavailable)
+        kind = _BY_STATUS.get(status, errors.Unavailable)
     # Made without its constructor: message and facts are what the service made of it.
-    error: MunimentError = kind.__new__(kind, str(body.get("detail")))
-    for name, value in body.get("facts", {}).items():
-        setattr(error, name, value)
+    error: MunimentError = kind.__new__(kind, text)
+    for fact, value in dict(body.get("facts") or ()).items():
+        if not hasattr(Exception, fact):
+            setattr(error, fact, value)
     error.add_note(f"request {body.get('request_id')}")
     return error
 

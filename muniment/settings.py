@@ -2,13 +2,22 @@
 
 import os
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
-from pydantic import Field, PositiveFloat, SecretStr, ValidationError
+from pydantic import (
+    Field,
+    PositiveFloat,
+    SecretStr,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
+from pydantic_core import PydanticCustomError
 from pydantic_settings import (
     BaseSettings,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
+    SettingsError,
 )
 
 from muniment.errors import ConfigurationError
@@ -97,6 +106,21 @@ class Settings(BaseSettings):
                 f"setting {name} cannot be {first['input']!r}: {first['msg']}",
                 f"set MUNIMENT_{name.upper()}, or pass it, as documented",
             ) from error
+        except SettingsError as error:
+            raise ConfigurationError(
+                f"{error}, which is no JSON ({error.__cause__})",
+                'set it as documented, such as ["a"] for a list and {"a": "b"} for a map',
+            ) from error
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _number_in_digits(cls, value: object, info: ValidationInfo) -> object:
+        """Refuse ``1_0`` for a number: Python alone reads ten there."""
+        kind = cls.model_fields[str(info.field_name)].annotation
+        is_number = not {kind, *get_args(kind)}.isdisjoint((int, float))
+        if is_number and isinstance(value, str) and "_" in value:
+            raise PydanticCustomError("digits", "a number is written in digits alone")
+        return value
 
     @classmethod
     def settings_customise_sources(

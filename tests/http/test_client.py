@@ -201,3 +201,38 @@ def test_a_client_without_its_extra_says_what_to_install() -> None:
     last = ran.stderr.splitlines()[-1]
     assert "ConfigurationError: the client needs httpx" in last
     assert last.endswith('pip install "muniment[client]"')
+
+
+@pytest.mark.parametrize(
+    ("status", "body"),
+    [
+        (200, b"{}"),
+        (200, b"[]"),
+        (200, b'{"items": [{"fact_id": 1}], "id": [], "kind": "ghost", "value": 7}'),
+        (204, b""),
+        # Of a proxy on the way there.
+        (502, b"[]"),
+        (502, b"{}"),
+        (504, b'"gateway timeout"'),
+        (503, b'{"error": {"code": 5}, "status": [], "detail": null}'),
+        (404, b'{"error": "Not Found", "status": "404"}'),
+    ],
+)
+def test_an_answer_that_is_none_of_a_service_is_said_to_be_none(
+    status: int, body: bytes
+) -> None:
+    class Odd(Silent):
+        """Speaks JSON, and knows nothing of memories."""
+
+        def handle_one_request(self) -> None:
+            super().handle_one_request()
+            head = f"HTTP/1.1 {status} Odd\r\nContent-Length: {len(body)}\r\n\r\n"
+            self.wfile.write(head.encode() + body)
+
+    with listening(Odd) as client:
+        for ask in (client.whoami, lambda: client.search("茶", user_id="u-1")):
+            with pytest.raises(ServiceUnavailableError) as caught:
+                ask()
+            assert not caught.value.may_be_written
+        with pytest.raises(ServiceUnavailableError, match="idempotency key"):
+            client.remember("喝茶", user_id="u-1")

@@ -4,11 +4,13 @@ import base64
 import hashlib
 import hmac
 import json
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, Self
 
 import httpx
 import jwt
@@ -287,3 +289,96 @@ def test_settings_of_tokens_that_contradict_each_other_are_refused(
 ) -> None:
     with pytest.raises(ConfigurationError, match=problem):
         Tokens(settings.model_copy(update=changes))
+
+
+class Strange:
+    """An issuer that answers with *raw*, once the *gate* is open."""
+
+    def __init__(self, raw: bytes) -> None:
+        self.gate, self.asked = threading.Event(), threading.Semaphore(0)
+        self.fetched = 0
+        self.raw = raw
+        issuer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                issuer.fetched += 1
+                issuer.asked.release()
+                assert issuer.gate.wait(SECONDS_MAX)
+                self.wfile.write(issuer.raw)
+
+            def log_message(self, *_: object) -> None:
+                """Say nothing."""
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_port}/keys"
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.gate.set()
+        self.server.shutdown()
+        self.server.server_close()
+
+
+SECONDS_MAX = 20
+
+
+def answered(body: bytes, *, said: int | None = None) -> bytes:
+    length = len(body) if said is None else said
+    return f"HTTP/1.0 200 OK\r\nContent-Length: {length}\r\n\r\n".encode() + body
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        answered(b"<html>moved</html>"),
+        answered(b""),
+        answered(b"\xff\xfe"),
+        answered(b"[" * 100_000),
+        answered(b"[]"),
+        answered(b"{}"),
+        answered(b'{"keys": null}'),
+        answered(b'{"keys": {"k-1": 1}}'),
+        answered(b'{"keys": [', said=1_000),
+        b"nothing that is HTTP\r\n",
+        b"HTTP/1.0 302 Found\r\nLocation: file:///etc/passwd\r\n\r\n",
+        b"",
+    ],
+)
+def test_an_issuer_that_publishes_no_keys_is_as_one_that_is_away(raw: bytes) -> None:
+    """And it is not asked at each request, as each would wait for it."""
+    with Strange(raw) as issuer:
+        issuer.gate.set()
+        keys = PublishedKeys(issuer.url, "RS256")
+
+        for number in range(3):
+            with pytest.raises(IssuerUnavailableError, match=re.escape(issuer.url)):
+                keys.key(f"k-{number}")
+
+        assert issuer.fetched == 1
+
+
+def test_nobody_whose_key_is_kept_waits_for_an_issuer_that_hangs(
+    issuer: Issuer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Strange(answered(json.dumps(issuer.published).encode())) as hanging:
+        hanging.gate.set()
+        keys = PublishedKeys(hanging.url, "RS256")
+        kept = keys.key("k-1")
+        hanging.gate.clear()
+        assert hanging.asked.acquire(timeout=SECONDS_MAX)
+        monkeypatch.setattr("muniment.api.http.tokens.LOOK_AGAIN_SECONDS", -1.0)
+
+        with ThreadPoolExecutor(1) as other:
+            waits = other.submit(keys.key, "k-unknown")
+            assert hanging.asked.acquire(timeout=SECONDS_MAX)
+            assert keys.key("k-1") is kept
+            with pytest.raises(IssuerUnavailableError, match="has not answered yet"):
+                keys.key("k-other")
+            assert not waits.done()
+            hanging.gate.set()
+            with pytest.raises(NotAuthenticatedError):
+                waits.result(SECONDS_MAX)

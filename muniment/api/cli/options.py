@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from muniment.api.cli.digits import in_digits
 from muniment.api.repeated import RepeatedNameError, once_each
 from muniment.domain.scope import Scope
 from muniment.errors import InvalidValueError
@@ -154,6 +155,7 @@ def grouped(function: Callable[..., None]) -> Callable[..., None]:
         if each.name not in groups
     ]
     spread += [option for group in groups.values() for option in _spread(group)]
+    spread = [each.replace(annotation=in_digits(each.annotation)) for each in spread]
     called.__signature__ = inspect.Signature(spread)  # type: ignore[attr-defined]
     called.__annotations__ = {each.name: each.annotation for each in spread}
     return called

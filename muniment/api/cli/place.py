@@ -9,7 +9,6 @@ import typer
 
 import muniment
 from muniment.api.cli import terminal
-from muniment.errors import ConfigurationError
 
 
 if TYPE_CHECKING:
@@ -82,19 +81,9 @@ class Place:
         Raises:
             ConfigurationError: If one of them is not as documented.
         """
-        from pydantic import ValidationError  # noqa: PLC0415 - slow, and not for --help
-
         if self.store == "":
             raise typer.TyperException("--store needs a directory or a URL")
-        try:
-            return muniment.Settings(**self._named())
-        except ValidationError as error:
-            wrong = error.errors()[0]
-            field = ".".join(str(each) for each in wrong["loc"]).upper()
-            raise ConfigurationError(
-                f"MUNIMENT_{field}: {wrong['msg']}, not {wrong['input']!r}",
-                "mend it in the environment, or on the command line",
-            ) from error
+        return muniment.Settings(**self._named())
 
     def _named(self) -> dict[str, Any]:
         """Return the settings that are said on the command line."""

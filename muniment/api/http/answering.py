@@ -20,7 +20,7 @@ from typing import Annotated, Any, Final, get_origin
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
-from starlette.datastructures import QueryParams
+from starlette.datastructures import Headers, QueryParams
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -110,7 +110,7 @@ class Sent:
         query = _by_name(request.query_params, several=self._several)
         given["query"] = _checked(self._query.model_validate, query, "query")
         if body or self._needs_body:
-            _refuse_other_types(request.headers.get("content-type", ""))
+            _refuse_other_types(request.headers)
             _refuse_repeated_names(body)
             given["body"] = _checked(self._body.model_validate_json, body, "body")
         for name, (header, _) in HEADERS.items():
@@ -139,7 +139,8 @@ class _Nothing(BaseModel):
 
 _NUMBER: Final = TypeAdapter(Annotated[Digits, Field(ge=0, le=POSITION_MAX)])
 
-_JSON: Final = re.compile(r"application/([\w.-]+\+)?json\s*(;|$)", re.IGNORECASE)
+_JSON: Final = re.compile(r"application/([\w.-]+\+)?json")
+_UTF_8: Final = ("charset=utf-8", 'charset="utf-8"')
 
 
 def _checked(check: Callable[[Any], object], value: object, *where: str) -> object:
@@ -176,6 +177,12 @@ def _problem(place: str, name: str, problem: str) -> RequestValidationError:
     return RequestValidationError([{"loc": (place, name), "msg": problem}])
 
 
-def _refuse_other_types(content_type: str) -> None:
-    if not _JSON.match(content_type):
-        raise _problem("header", "Content-Type", "has to be application/json")
+def _refuse_other_types(headers: Headers) -> None:
+    """Refuse a body that says it is anything but JSON in UTF-8 as it is."""
+    kind, *said = map(str.strip, headers.get("content-type", "").lower().split(";"))
+    charsets = [each for each in said if each.startswith("charset")]
+    if not _JSON.fullmatch(kind) or any(each not in _UTF_8 for each in charsets):
+        problem = "has to be application/json, and in UTF-8"
+        raise _problem("header", "Content-Type", problem)
+    if headers.get("content-encoding", "identity").lower() != "identity":
+        raise _problem("header", "Content-Encoding", "has to be left out")

@@ -1,6 +1,7 @@
 """A route for each operation of the table."""
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -227,15 +228,16 @@ def _from_header(name: str, value: object) -> dict[str, object]:
                 raise InvalidValueError("Muniment-Break-Glass", text, "true or false")
             return {name: text == "true"}
         case "expected_version":
-            bare = text.removeprefix("W/").strip('"')
-            if not (bare.isascii() and bare.isdigit() and len(bare) < _DIGITS_MAX):
+            found = _VERSION.fullmatch(str(value))
+            if found is None:
                 raise InvalidValueError("If-Match", text, 'a version such as "3"')
-            return {name: int(bare)}
+            return {name: int(found["tagged"] or found["bare"])}
         case _:
             return {name: text}
 
 
-_DIGITS_MAX: Final = 10
+_VERSION: Final = re.compile(r'(W/)?"(?P<tagged>[0-9]{1,9})"|(?P<bare>[0-9]{1,9})')
+"""An ETag as it was sent, or as a proxy weakens it that compresses answers; or bare."""
 
 
 def _planned_again(store: Any, fields: Mapping[str, Any]) -> dict[str, Any]:  # noqa: ANN401

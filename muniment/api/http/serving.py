@@ -1,6 +1,7 @@
 """The service as a process: it listens, and ends when what it acknowledged is done."""
 
 import gc
+import json
 import logging
 import socket
 import sys
@@ -62,9 +63,24 @@ def _leave_to_stay() -> None:
 
 
 def log_to_stderr() -> None:
-    """Write one line of JSON for each request to standard error."""
+    """Write one line of JSON to standard error for each request, and what befalls it."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(message)s"))
     log.handlers[:] = [handler]
     log.setLevel(logging.INFO)
     log.propagate = False
+    befalls = logging.StreamHandler(sys.stderr)
+    befalls.setFormatter(_Befallen())
+    server = logging.getLogger("uvicorn.error")
+    server.handlers[:] = [befalls]
+    server.setLevel(logging.WARNING)
+    server.propagate = False
+
+
+class _Befallen(logging.Formatter):
+    """What the server says of itself; without tracebacks, as they show values."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        kind = record.exc_info[0] if record.exc_info else None
+        said = {"server": record.getMessage(), "bug": kind and kind.__name__}
+        return json.dumps(said, ensure_ascii=False)

@@ -30,7 +30,7 @@ KEYS_SECONDS: Final = 300.0
 """How long published keys are kept."""
 
 LOOK_AGAIN_SECONDS: Final = 10.0
-"""How soon they are asked for again, when a token names a key that is not among them."""
+"""How soon they are asked for again: for a key not among them, or after that failed."""
 
 LEEWAY_SECONDS: Final = 30
 FETCH_SECONDS_MAX: Final = 5
@@ -42,7 +42,8 @@ class PublishedKeys:
     """
     The keys that an issuer publishes, kept for a while.
 
-    Safe to use from many threads.
+    Safe to use from many threads. One of them asks the issuer; whoever shows a key that is
+    kept, or knows already that the issuer is away, does not wait for it.
     """
 
     def __init__(self, url: str, algorithm: str) -> None:
@@ -50,9 +51,11 @@ class PublishedKeys:
         self._fetch: Fetch = client.fetch_data
         self._url = url
         self._algorithm = algorithm
-        self._lock = threading.Lock()
-        self._keys: dict[str, Any] = {}
-        self._fetched_at = float("-inf")
+        self._asking = threading.Lock()
+        self._asked_at = float("-inf")
+        self._problem: str | None = None
+        # One value, so that nobody sees the keys of one answer and the age of another.
+        self._kept: tuple[float, dict[str, Any]] = float("-inf"), {}
 
     def key(self, key_id: str) -> Any:  # noqa: ANN401 - of whatever kind the algorithm needs
         """
@@ -62,23 +65,48 @@ class PublishedKeys:
             NotAuthenticatedError: If there is none of that id.
             IssuerUnavailableError: If the keys cannot be had.
         """
-        with self._lock:
-            age = time.monotonic() - self._fetched_at
-            is_new = key_id not in self._keys and age > LOOK_AGAIN_SECONDS
-            if age > KEYS_SECONDS or is_new:
-                self._keys = self._fetched()
-                self._fetched_at = time.monotonic()
-            if key_id not in self._keys:
-                raise NotAuthenticatedError("the token is signed by no published key")
-            return self._keys[key_id]
+        keys = self._fresh()
+        if keys is None or key_id not in keys:
+            keys = self._looked_at_again()
+        if key_id not in keys:
+            raise NotAuthenticatedError("the token is signed by no published key")
+        return keys[key_id]
 
-    def _fetched(self) -> dict[str, Any]:
+    def _fresh(self) -> dict[str, Any] | None:
+        fetched_at, keys = self._kept
+        return keys if time.monotonic() - fetched_at <= KEYS_SECONDS else None
+
+    def _looked_at_again(self) -> dict[str, Any]:
+        """Return the keys, asked for now unless they were just now."""
+        is_first = self._fresh() is None and self._problem is None
+        if not self._asking.acquire(timeout=FETCH_SECONDS_MAX if is_first else 0):
+            problem = self._problem or "it is being asked, and has not answered yet"
+            raise IssuerUnavailableError(self._url, problem)
         try:
-            published = self._fetch()
-        except jwt.PyJWKClientError as error:
-            raise IssuerUnavailableError(self._url, str(error)) from error
+            if time.monotonic() - self._asked_at > LOOK_AGAIN_SECONDS:
+                self._ask()
+            if self._problem is not None:
+                raise IssuerUnavailableError(self._url, self._problem)
+            return self._kept[1]
+        finally:
+            self._asking.release()
+
+    def _ask(self) -> None:
+        try:
+            keys = self._read(self._fetch())
+        except (jwt.PyJWKClientError, OSError, ValueError, RecursionError) as error:
+            self._problem = str(error)
+        else:
+            self._problem = None
+            self._kept = time.monotonic(), keys
+        self._asked_at = time.monotonic()
+
+    def _read(self, published: Mapping[str, Any]) -> dict[str, Any]:
+        listed = published.get("keys")
+        if not isinstance(listed, list):
+            raise ValueError("what it publishes is no set of keys")  # noqa: TRY004 - JSON's
         found: dict[str, Any] = {}
-        for each in published.get("keys", ()):
+        for each in listed:
             if not isinstance(each, dict) or each.get("use", "sig") != "sig":
                 continue
             if each.get("alg", self._algorithm) != self._algorithm:

@@ -3,6 +3,7 @@
 import re
 from typing import Any, Final
 
+import pytest
 import typer
 
 from muniment import MemoryStore
@@ -100,3 +101,52 @@ def test_every_field_of_the_service_has_its_option(cli: CommandLine) -> None:
     assert missing == set(OTHERWISE), (
         "give a new field its option, or say what stands for it"
     )
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "values"),
+    [
+        ("list", "--limit", ("1_0", "\uff11\uff10", "+5", " 5", "5.0", "", "0x5")),
+        ("remember", "--confidence", ("0_1", "\uff10.5", ".", "1e", "0.5 ", "Infinity")),
+        ("serve", "--port", ("83_21", "65536", "-1")),
+    ],
+)
+def test_a_number_is_written_in_digits(
+    cli: CommandLine, command: str, option: str, values: tuple[str, ...]
+) -> None:
+    """Case: whole numbers that Python alone reads, taken for others than were meant."""
+    words = {"list": ["--user", "u-1"], "remember": ["茶", "--user", "u-1"], "serve": []}
+
+    for value in values:
+        outcome = cli.on_store(command, *words[command], f"{option}={value}", "--json")
+        assert (value, outcome.code, outcome.out) == (value, 2, "")
+        assert outcome.error["error"] == "UsageError"
+        assert outcome.error["message"].startswith(
+            f"Invalid value for '{option}': '{value}'"
+        )
+    assert cli.ask("remember", "茶", "--user", "u-1", "--confidence", ".5")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "problem"),
+    [
+        ("POOL_SIZE", "1_0", "pool_size .*in digits"),
+        ("LOCK_TIMEOUT", "3_0.5", "lock_timeout .*in digits"),
+        ("APPROVE_ABOVE", "1_0", "approve_above .*in digits"),
+        ("SYNONYMS", "茶=tea", '"synonyms".* no JSON'),
+        ("TRUTH_SOURCES", "crm", '"truth_sources".* no JSON'),
+    ],
+)
+def test_a_setting_that_cannot_be_read_is_no_bug(
+    cli: CommandLine,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    value: str,
+    problem: str,
+) -> None:
+    monkeypatch.setenv(f"MUNIMENT_{name}", value)
+
+    outcome = cli.on_store("list", "--user", "u-1", "--json")
+
+    assert (outcome.code, outcome.error["error"]) == (2, "ConfigurationError")
+    assert re.search(problem, outcome.error["message"])
