@@ -146,6 +146,7 @@ class Searcher:
                 subject_refs=tuple(each.ref for each in question.subjects),
                 position=question.required,
                 limit=question.limit,
+                is_reread=any(map(self._documents.is_reread, question.subjects)),
                 valid_at=question.as_of.valid_at,
                 expired_at=question.known_at,
                 statuses=filters.statuses,
