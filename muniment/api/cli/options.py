@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from muniment.api.repeated import RepeatedNameError, once_each
+from muniment.api.strict_json import RepeatedNameError, once_each
 from muniment.domain.scope import Scope
 from muniment.errors import InvalidValueError
 
