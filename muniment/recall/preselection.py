@@ -1,7 +1,7 @@
 """
 Which facts of a subject with very many to look at: those the engine finds.
 
-Up to ten thousand facts, every one is ranked: exactly, and as quickly. Beyond, or where
+Up to fifteen thousand facts, every one is ranked: exactly, and as quickly. Beyond, or where
 they are not kept in memory, the engine of the current facts says which could matter now;
 each is read from the timeline all the same, so nothing it wrongly holds is ever shown.
 """
@@ -16,13 +16,14 @@ from muniment.errors import IndexUnavailableError
 from muniment.projections.ports import CurrentFacts, Generation, Lexicon, Vector, Within
 
 
-RANKED_MAX: Final = 10_000
+RANKED_MAX: Final = 15_000
 """Where ranking every fact begins to take longer than asking the engine."""
 
 REREAD_MAX: Final = 1_000
 """The same of a memory that has to be read for each search, which takes far longer."""
 
-_DEPTH: Final = 100
+_DEPTH: Final = 200
+"""So many are found by words, and as many by meaning; the neighbours are among them."""
 
 FactOf = tuple[str, str]
 """A subject, as the ledger names it, and a fact of it."""

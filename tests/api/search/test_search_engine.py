@@ -42,6 +42,28 @@ def test_the_engine_finds_by_words_by_meaning_and_by_id(store: MemoryStore) -> N
     assert contents(narrowed) == ["green tea"]
 
 
+def test_what_the_engine_finds_is_ranked_as_among_all(store: MemoryStore) -> None:
+    said = ["which tea do you like?", "jasmine, with honey", "a red car", "a blue car"]
+    facts = [
+        {"content": text, "source_turns": [f"t{number}"], "valid_from": START}
+        for number, text in enumerate(said)
+    ]
+    store.remember_many(facts, user_id="u")
+    store.catch_up()
+    preselected = store.search("tea", user_id="u", explain=True)
+    store._recall.searcher._preselection = Preselection(
+        store._recall.upkeep, store._recall.meaning, LEXICON
+    )
+
+    among_all = store.search("tea", user_id="u", explain=True)
+
+    assert contents(preselected) == contents(among_all)
+    assert [hit.legs["meaning"] for hit in preselected] == [
+        hit.legs["meaning"] for hit in among_all
+    ]
+    assert [hit.fact.content for hit in preselected if "keyword" in hit.legs] == said[:2]
+
+
 def test_a_history_too_long_to_be_kept_is_not_read_for_every_search(
     store: MemoryStore, clock: SteppingClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
