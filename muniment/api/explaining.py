@@ -9,7 +9,7 @@ from muniment.api.answers import Fact, FactVersion
 from muniment.api.becoming import became
 from muniment.api.contexts import ContextStore
 from muniment.api.diagnoses import Check, Diagnosis, Lost, Stage, check
-from muniment.api.likening import ALIKE_LEAST, is_alike, likeness
+from muniment.api.expecting import ALIKE_LEAST, is_alike, likeness
 from muniment.api.lookup import HIDDEN, expired
 from muniment.api.points import Point
 from muniment.api.proposals import Proposals

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, Final, NoReturn
 from muniment.api import inputs
 from muniment.api.drafting import Drafting
 from muniment.api.fields import NewFact
-from muniment.api.repeated import RepeatedNameError, once_each
+from muniment.api.strict_json import RepeatedNameError, once_each
 from muniment.domain.scope import Scope
 from muniment.errors import InvalidInput, InvalidScopeError, LoadError
 

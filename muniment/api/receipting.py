@@ -32,7 +32,7 @@ from muniment.ledger.transaction import Request, Transaction
 
 BATCH_MAX: Final = 256
 SERVED_MAX: Final = 1_000
-RANKER: Final = "fusion-4"
+RANKER: Final = "fusion-5"
 """Changes whenever the same store answers the same question in another order."""
 
 _RETRY_SECONDS: Final = 0.2

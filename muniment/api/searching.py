@@ -293,11 +293,15 @@ def _names(field: str, value: Names | None) -> tuple[str, ...] | None:
 
 
 def _statuses(value: Names) -> tuple[str, ...]:
-    found = _names("status", value) or ()
     known = tuple(each.value for each in Status)
+    expected = f"one of {', '.join(known)}"
+    found = _names("status", value)
+    if found is None:
+        # Unlike the others it has no "any": nothing would be found, and nobody be told.
+        raise InvalidValueError("status", value, expected)
     for each in found:
         if each not in known:
-            raise InvalidValueError("status", each, f"one of {', '.join(known)}")
+            raise InvalidValueError("status", each, expected)
     return found
 
 

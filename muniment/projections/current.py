@@ -21,13 +21,13 @@ SPARSE: Final = "terms"
 """Names of the two vectors of a point."""
 
 TENANT: Final = "subject_ref"
-KEYWORDS: Final = ("category",)
+KEYWORDS: Final = ("category", "status")
 NUMBERS: Final = ("valid_from", "valid_to", "expires_at")
 """
 Other fields with an index, by kind: what every search is bound by, and most others.
 
-The rest is checked point by point among those of one subject; each index costs time to
-make and to keep.
+The rest is read point by point from among those of one subject, which takes as long as
+all else of a search many times over; each index costs time to make and to keep.
 """
 
 _NAMESPACE: Final = uuid.uuid5(uuid.NAMESPACE_URL, "muniment:current")

@@ -9,7 +9,7 @@ only `flush` makes anything outlive a power cut.
 import fcntl
 import os
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, ParamSpec, TypeVar, assert_never
 
@@ -74,10 +74,10 @@ class EdgeEngine:
     def open(self, generation: Generation) -> CurrentFacts:
         place = self._place(generation.number)
         shutil.rmtree(place / _OLD_LOG, ignore_errors=True)
-        if place.exists():
-            shard = _asked(edge.EdgeShard.load, str(place))
-        else:
-            shard = _made(place, generation.dimensions)
+        if not place.exists():
+            _make(place, generation.dimensions)
+        shard = _asked(edge.EdgeShard.load, str(place))
+        _index(shard)
         return EdgeCurrent(shard, place, dimensions=generation.dimensions)
 
     def drop(self, number: int) -> None:
@@ -143,6 +143,10 @@ class EdgeCurrent:
             None if subject_ref is None else _filter([Among(current.TENANT, [subject_ref])])
         )
         return _asked(self._shard.count, edge.CountRequest(exact=True, filter=chosen))
+
+    def size(self, subject_ref: str) -> int:
+        theirs = _filter([Among(current.TENANT, [subject_ref])])
+        return _asked(self._shard.count, edge.CountRequest(exact=False, filter=theirs))
 
     def scroll(self, *, after: str | None, limit: int) -> tuple[Sequence[Held], str | None]:
         # The engine goes on *from* an id, so the last one seen comes again.
@@ -227,8 +231,8 @@ class EdgeCurrent:
         return [current.found(str(hit.id), hit.payload or {}, hit.score) for hit in hits]
 
 
-def _made(place: Path, dimensions: int) -> edge.EdgeShard:
-    """Return a new shard; one that was half made when its process died is made anew."""
+def _make(place: Path, dimensions: int) -> None:
+    """Make a new shard; one that was half made when its process died is made anew."""
     unready = place.with_suffix(".new")
     shutil.rmtree(unready, ignore_errors=True)
     dense = edge.EdgeVectorParams(size=dimensions, distance=edge.Distance.Cosine)
@@ -240,21 +244,32 @@ def _made(place: Path, dimensions: int) -> edge.EdgeShard:
         hnsw_config=_GRAPH,
     )
     shard = _asked(edge.EdgeShard.create, str(unready), config)
-    for operation in _indexes():
-        _asked(shard.update, operation)
-    _asked(shard.flush)
+    _index(shard)
     _asked(shard.close)
     unready.rename(place)
-    return _asked(edge.EdgeShard.load, str(place))
 
 
-def _indexes() -> Iterable[edge.UpdateOperation]:
+def _index(shard: edge.EdgeShard) -> None:
+    """Make what indexes *shard* has not, such as those that came later than it."""
+    there = _asked(shard.info).payload_schema
+    missing = [how for field, how in _indexes().items() if field not in there]
+    for operation in missing:
+        _asked(shard.update, operation)
+    if missing:
+        _asked(shard.flush)
+
+
+def _indexes() -> Mapping[str, edge.UpdateOperation]:
+    make = edge.UpdateOperation.create_field_index
     tenant = edge.KeywordIndexParams(is_tenant=True)
-    yield edge.UpdateOperation.create_field_index(current.TENANT, tenant)
-    for name in current.KEYWORDS:
-        yield edge.UpdateOperation.create_field_index(name, edge.PayloadSchemaType.Keyword)
-    for name in current.NUMBERS:
-        yield edge.UpdateOperation.create_field_index(name, edge.PayloadSchemaType.Integer)
+    # Or the graph would connect everybody's points of one status, too.
+    keyword = edge.KeywordIndexParams(enable_hnsw=False)
+    number = edge.PayloadSchemaType.Integer
+    return {
+        current.TENANT: make(current.TENANT, tenant),
+        **{field: make(field, keyword) for field in current.KEYWORDS},
+        **{field: make(field, number) for field in current.NUMBERS},
+    }
 
 
 def _asked(question: Callable[P, T], *args: P.args, **named: P.kwargs) -> T:

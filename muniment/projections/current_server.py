@@ -71,6 +71,7 @@ class ServerEngine:
         name = self._name(generation.number)
         if not self.exists(generation.number):
             _make(self._client, name, generation.dimensions)
+        _index(self._client, name)
         has_dense = generation.dimensions > 0
         return ServerCurrent(self._client, name, has_dense=has_dense)
 
@@ -131,6 +132,11 @@ class ServerCurrent:
             None if subject_ref is None else _filter([Among(current.TENANT, [subject_ref])])
         )
         counted = _asked(self._client.count, self._name, count_filter=chosen, exact=True)
+        return counted.count
+
+    def size(self, subject_ref: str) -> int:
+        theirs = _filter([Among(current.TENANT, [subject_ref])])
+        counted = _asked(self._client.count, self._name, count_filter=theirs, exact=False)
         return counted.count
 
     def scroll(self, *, after: str | None, limit: int) -> tuple[Sequence[Held], str | None]:
@@ -231,17 +237,25 @@ def _make(client: QdrantClient, name: str, dimensions: int) -> None:
     except (QdrantException, ApiException, OSError, ValueError) as error:
         if not _asked(client.collection_exists, name):
             raise IndexUnavailableError(str(error)) from error
+
+
+def _index(client: QdrantClient, name: str) -> None:
+    """Make what indexes a collection has not, such as those that came later than it."""
+    there = _asked(client.get_collection, name).payload_schema
     for field, schema in _indexes().items():
-        _asked(client.create_payload_index, name, field, schema, wait=True)
+        if field not in there:
+            _asked(client.create_payload_index, name, field, schema, wait=True)
 
 
 def _indexes() -> Mapping[str, Any]:
-    tenant = models.KeywordIndexParams(type=models.KeywordIndexType.KEYWORD, is_tenant=True)
-    kinds = models.PayloadSchemaType
+    kind = models.KeywordIndexType.KEYWORD
+    tenant = models.KeywordIndexParams(type=kind, is_tenant=True)
+    # Or the graph would connect everybody's points of one status, too.
+    keyword = models.KeywordIndexParams(type=kind, enable_hnsw=False)
     return {
         current.TENANT: tenant,
-        **dict.fromkeys(current.KEYWORDS, kinds.KEYWORD),
-        **dict.fromkeys(current.NUMBERS, kinds.INTEGER),
+        **dict.fromkeys(current.KEYWORDS, keyword),
+        **dict.fromkeys(current.NUMBERS, models.PayloadSchemaType.INTEGER),
     }
 
 

@@ -86,6 +86,9 @@ class MemoryCurrent:
                 subject_ref in (None, point.subject_ref) for point in self._points.values()
             )
 
+    def size(self, subject_ref: str) -> int:
+        return self.count(subject_ref)
+
     def scroll(self, *, after: str | None, limit: int) -> tuple[Sequence[Held], str | None]:
         with self._lock:
             names = sorted(name for name in self._points if after is None or name > after)

@@ -202,8 +202,7 @@ class CurrentFacts(Protocol):
         """
         Hold *points*, which follow from the ledger up to the position *until*.
 
-        None of them replaces one whose position is later: whoever wrote that one knew
-        more of the ledger.
+        None replaces one whose position is later: its writer knew more of the ledger.
         """
 
     def delete(self, point_ids: Sequence[str], *, until: int) -> None:
@@ -220,6 +219,9 @@ class CurrentFacts(Protocol):
 
     def count(self, subject_ref: str | None = None) -> int:
         """Return exactly how many points are held, of one subject or of all."""
+
+    def size(self, subject_ref: str) -> int:
+        """Return about how many points of one subject are held; quick however many."""
 
     def scroll(self, *, after: str | None, limit: int) -> tuple[Sequence[Held], str | None]:
         """Return points in the order of their ids, and the id to go on after, if any."""

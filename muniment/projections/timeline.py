@@ -12,7 +12,7 @@ from muniment.ledger import tables as ledger_tables
 from muniment.ledger.bulk import insert_rows
 from muniment.ledger.database import scrub
 from muniment.ledger.mapper import SealingMapper
-from muniment.ledger.prepared import Prepared, Row
+from muniment.ledger.prepared import Prepared, Row, among, rows_among
 from muniment.ledger.recorder import Append
 from muniment.ledger.records import StampedEvent, stamped
 from muniment.ledger.sql_append import SqlAppend
@@ -37,7 +37,6 @@ from muniment.projections.sql_pages import fact_events, stored_rows
 
 _PAGE = 5_000
 _NO_LIMIT = 2**31 - 1
-_LIST_MAX = 500
 
 
 class SqlTimeline:
@@ -119,15 +118,9 @@ class SqlTimeline:
         return [row_of(row) for row in rows]
 
     def of_facts(self, fact_ids: Sequence[str]) -> Sequence[BeliefRow]:
-        found: list[BeliefRow] = []
         with self._recorder.reading() as connection:
-            for start in range(0, len(fact_ids), _LIST_MAX):
-                some = fact_ids[start : start + _LIST_MAX]
-                rows = connection.execute(
-                    _OF_FACTS, {"ledger": self._ledger, "fact_ids": some}
-                )
-                found.extend(row_of(row) for row in rows)
-        return found
+            rows = rows_among(connection, _OF_FACTS, fact_ids, ledger=self._ledger)
+        return [row_of(row) for row in rows]
 
     def repeats(
         self,
@@ -304,9 +297,7 @@ _OF_FACT = Prepared(
     .join_from(tables.belief, ledger_tables.event, _SAID)
     .where(_AS_OF, _c.fact_id == _text("fact_id"))
 )
-_OF_FACTS = sa.select(*ROW_COLUMNS).where(
-    _c.ledger == _text("ledger"), _c.fact_id.in_(sa.bindparam("fact_ids", expanding=True))
-)
+_OF_FACTS = among(sa.select(*ROW_COLUMNS).where(_c.ledger == _text("ledger")), _c.fact_id)
 _MOVED = Prepared(
     sa.select(*ROW_COLUMNS)
     .where(

@@ -15,7 +15,6 @@ from typing import Final
 
 from muniment.domain.time import BEGINNING, AsOf, Instant
 from muniment.ledger.ledger import Ledger
-from muniment.ledger.records import StampedEvent
 from muniment.ledger.vault import Subject
 from muniment.projections.beliefs import BeliefQuery, Timeline
 from muniment.recall import believed, standing
@@ -41,9 +40,6 @@ _RECTANGLES_MAX: Final = 20_000
 """Of a subject with a longer history only what is asked for is read, each time."""
 
 _NO_LIMIT: Final = 2**62
-
-_ONE_BY_ONE_MAX: Final = 8
-"""So many events are read sooner one by one than with all between them."""
 
 
 class Documents:
@@ -122,6 +118,11 @@ class Documents:
             return believed.found(self._ready(whose, held, kept, epoch), epoch=epoch)
 
         return self._while_readable(subject, read)
+
+    def is_reread(self, subject: Subject) -> bool:
+        """Whether *subject* is known to have too long a history to be kept in memory."""
+        kept = self._kept.get(subject.ref)
+        return kept is not None and kept.rectangles is None
 
     def clear(self) -> None:
         """Keep nothing in memory."""
@@ -203,28 +204,21 @@ class Documents:
     def _opened(
         self, subject: Subject, positions: Sequence[int]
     ) -> dict[int, Opened | None]:
-        events = self._events(subject.ref, positions)
+        recorder = self._ledger.recorder
+        events = recorder.whole(recorder.read_at(positions))
         keys = {each.position: each.sealed.key_id for each in events}
         return {
             event.position: made_ready(event, keys[event.position])
-            for event in self._ledger.mapper.opened(events, subject)
+            for event in self._ledger.mapper.opened(events, subject, tagged=False)
         }
-
-    def _events(self, ref: str, positions: Sequence[int]) -> Sequence[StampedEvent]:
-        recorder = self._ledger.recorder
-        if len(positions) <= _ONE_BY_ONE_MAX:
-            return [
-                each for at in positions for each in recorder.read(after=at - 1, limit=1)
-            ]
-        wanted = set(positions)
-        between = recorder.read_subject(ref, after=positions[0] - 1, until=positions[-1])
-        return [each for each in between if each.position in wanted]
 
     def _keep(self, ref: str, kept: "_Kept", epoch: int) -> None:
         with self._lock:
             # What was opened before a key was destroyed is not kept after it.
             if epoch != self._epoch:
                 return
+            if kept.rectangles is None and kept.size > self._kept_max:
+                kept = replace(kept, opened={})
             self._kept[ref] = kept
             self._kept.move_to_end(ref)
             self._count += kept.size - self._sizes.get(ref, 0)

@@ -36,10 +36,7 @@ class Asking(Enum):
     """
 
     PLAIN = "plain"
-    """On its own, of all documents: with the mean of theirs."""
-
-    AMONG_FEW = "among few"
-    """Of those found to be near already: with nothing, their mean is near to it, too."""
+    """On its own: with the mean of the documents it is compared with."""
 
     IN_CONVERSATION = "in conversation"
     """With what was said before it: with `SMALL_TALK`."""

@@ -1,9 +1,9 @@
 """
 Which facts of a subject with very many to look at: those the engine finds.
 
-Up to some thousands of facts, every one is ranked: exactly, and quickly enough. Beyond,
-the engine of the current facts says which could matter now; each is read from the
-timeline all the same, so nothing it wrongly holds is ever shown.
+Up to fifteen thousand facts, every one is ranked: exactly, and as quickly. Beyond, or where
+they are not kept in memory, the engine of the current facts says which could matter now;
+each is read from the timeline all the same, so nothing it wrongly holds is ever shown.
 """
 
 from collections.abc import Collection, Mapping
@@ -16,8 +16,14 @@ from muniment.errors import IndexUnavailableError
 from muniment.projections.ports import CurrentFacts, Generation, Lexicon, Vector, Within
 
 
-RANKED_MAX: Final = 5_000
-_DEPTH: Final = 100
+RANKED_MAX: Final = 15_000
+"""Where ranking every fact begins to take longer than asking the engine."""
+
+REREAD_MAX: Final = 1_000
+"""The same of a memory that has to be read for each search, which takes far longer."""
+
+_DEPTH: Final = 200
+"""So many are found by words, and as many by meaning; the neighbours are among them."""
 
 FactOf = tuple[str, str]
 """A subject, as the ledger names it, and a fact of it."""
@@ -32,6 +38,7 @@ class Sought:
         subject_refs: Whose.
         position: Up to which the engine must have their facts to be asked.
         limit: How many facts the answer may have.
+        is_reread: Whether to rank every fact, they would have to be read first.
         since, until: Bounds of the start of what holds.
     """
 
@@ -39,6 +46,7 @@ class Sought:
     subject_refs: tuple[str, ...]
     position: int
     limit: int
+    is_reread: bool
     valid_at: Instant
     expired_at: Instant
     statuses: tuple[str, ...]
@@ -108,8 +116,9 @@ class Preselection:
             return None
         generation, facts = current
         try:
-            count = sum(facts.count(each) for each in sought.subject_refs)
-            if count <= self._ranked_max:
+            count = sum(facts.size(each) for each in sought.subject_refs)
+            most = self._ranked_max
+            if count <= (min(most, REREAD_MAX) if sought.is_reread else most):
                 return None
             # Behind, it would miss what was just written; to rank every fact takes less
             # than to wait for it.

@@ -113,13 +113,14 @@ class Searcher:
             asked_with,
             arranged,
             question.known_at,
-            asking=_asking(question, chosen),
+            asking=Asking.IN_CONVERSATION if question.recent else Asking.PLAIN,
             known=chosen.asked if chosen else None,
         )
         scores = self._scores(question, arranged, nearness)
         if chosen is not None:
             # How rare a term is among so few says nothing; the engine knows it of all.
-            scores[KEYWORD] = [chosen.keyword.get(_name(each), 0.0) for each in documents]
+            keyword = [chosen.keyword.get(_name(each), 0.0) for each in documents]
+            scores[KEYWORD] = arranged.in_context(keyword)
         allowed = _allowed(documents, question.filters)
         ranks = _ranks(scores, allowed)
         if question.recent and nearness.cosines is not None:
@@ -146,6 +147,7 @@ class Searcher:
                 subject_refs=tuple(each.ref for each in question.subjects),
                 position=question.required,
                 limit=question.limit,
+                is_reread=any(map(self._documents.is_reread, question.subjects)),
                 valid_at=question.as_of.valid_at,
                 expired_at=question.known_at,
                 statuses=filters.statuses,
@@ -249,12 +251,6 @@ class Searcher:
 
 def _weights(question: Question) -> Mapping[str, float]:
     return _WEIGHTS_IN_CONVERSATION if question.recent else _WEIGHTS
-
-
-def _asking(question: Question, chosen: Preselected | None) -> Asking:
-    if question.recent:
-        return Asking.IN_CONVERSATION
-    return Asking.PLAIN if chosen is None else Asking.AMONG_FEW
 
 
 def _best_first(documents: Sequence[Document], scores: Mapping[int, float]) -> list[int]:

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from muniment.domain.events import Status
 from muniment.errors import ConfigurationError, IndexHeldError, IndexUnavailableError
-from muniment.projections.current_edge import EdgeEngine
+from muniment.projections import current
+from muniment.projections.current_edge import EdgeCurrent, EdgeEngine
 from muniment.projections.current_server import ServerEngine
 from muniment.projections.ports import Engine, Generation, Terms
 from muniment.projections.reconcile import differences
@@ -121,6 +123,28 @@ def test_a_shard_that_was_half_made_is_made_anew(tmp_path: Path) -> None:
     facts = engine.open(FIRST)
 
     assert facts.count() == 0
+    facts.close()
+    engine.close()
+
+
+def test_what_binds_every_search_is_indexed_in_a_shard_that_came_before_the_index_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(current, "KEYWORDS", ("category",))
+    engine = EdgeEngine(tmp_path)
+    old = engine.open(FIRST)
+    old.upsert([point("f1")], until=1)
+    old.close()
+    monkeypatch.undo()
+
+    facts = engine.open(FIRST)
+
+    assert isinstance(facts, EdgeCurrent)
+    indexed = facts._shard.info().payload_schema
+    must, must_not = current.conditions(within(statuses=(Status.ACTIVE,)))
+    assert {each.field for each in (*must, *must_not)} <= indexed.keys()
+    assert indexed["status"].points == 1
+    assert names(facts.nearest(EAST, within(), limit=5)) == ["f1"]
     facts.close()
     engine.close()
 

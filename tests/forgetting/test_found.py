@@ -160,8 +160,8 @@ def test_a_key_destroyed_while_a_search_reads_ends_that_search_with_nothing(
         fact = store.remember(CANARY, user_id="u")
         mapper, opened = store._ledger.mapper, store._ledger.mapper.opened
 
-        def opened_and_then_forgotten(*args: object) -> object:
-            found = opened(*args)  # type: ignore[arg-type]
+        def opened_and_then_forgotten(*args: object, tagged: bool = True) -> object:
+            found = opened(*args, tagged=tagged)  # type: ignore[arg-type]
             redact(erasing, fact.fact_id)
             return found
 

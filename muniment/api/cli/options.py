@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from muniment.api.cli.digits import in_digits
-from muniment.api.repeated import RepeatedNameError, once_each
+from muniment.api.strict_json import RepeatedNameError, once_each
 from muniment.domain.scope import Scope
 from muniment.errors import InvalidValueError
 

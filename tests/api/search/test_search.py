@@ -162,6 +162,8 @@ def test_every_filter_narrows(store: MemoryStore, clock: SteppingClock) -> None:
     assert found(since=day, until=day + timedelta(hours=1)) == {"black tea"}
     assert found(category="Food") == set()
     assert found(status="active") == found()
+    with pytest.raises(InvalidValueError, match="status must be one of active"):
+        found(status=None)
 
 
 def test_the_answer_says_where_it_was_read(

@@ -1,14 +1,17 @@
 """Searches of a subject with more facts than are ranked one by one."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from muniment import MemoryStore
+from muniment import MemoryStore, Scope
+from muniment.api.recalling import LEXICON
 from muniment.errors import InvalidValueError
-from muniment.recall.preselection import Preselected, Sought
+from muniment.ledger.records import StampedEvent
+from muniment.recall import documents, preselection
+from muniment.recall.preselection import Preselected, Preselection, Sought
 from tests.searching import START, SteppingClock, ask_the_engine, contents, open_at
 
 
@@ -37,6 +40,94 @@ def test_the_engine_finds_by_words_by_meaning_and_by_id(store: MemoryStore) -> N
     assert {"keyword", "meaning", "exact"} <= set(by_word[0].legs)
     assert contents(by_id)[0] == "green tea"
     assert contents(narrowed) == ["green tea"]
+
+
+def test_what_the_engine_finds_is_ranked_as_among_all(store: MemoryStore) -> None:
+    said = ["which tea do you like?", "jasmine, with honey", "a red car", "a blue car"]
+    facts = [
+        {"content": text, "source_turns": [f"t{number}"], "valid_from": START}
+        for number, text in enumerate(said)
+    ]
+    store.remember_many(facts, user_id="u")
+    store.catch_up()
+    preselected = store.search("tea", user_id="u", explain=True)
+    store._recall.searcher._preselection = Preselection(
+        store._recall.upkeep, store._recall.meaning, LEXICON
+    )
+
+    among_all = store.search("tea", user_id="u", explain=True)
+
+    assert contents(preselected) == contents(among_all)
+    assert [hit.legs["meaning"] for hit in preselected] == [
+        hit.legs["meaning"] for hit in among_all
+    ]
+    assert [hit.fact.content for hit in preselected if "keyword" in hit.legs] == said[:2]
+
+
+def test_a_history_too_long_to_be_kept_is_not_read_for_every_search(
+    store: MemoryStore, clock: SteppingClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store._recall.searcher._preselection = Preselection(
+        store._recall.upkeep, store._recall.meaning, LEXICON
+    )
+    monkeypatch.setattr(documents, "_RECTANGLES_MAX", 2)
+    monkeypatch.setattr(preselection, "REREAD_MAX", 0)
+    store.remember_many(["green tea", "black tea", "a red car"], user_id="u")
+    store.catch_up()
+    whole = store.search("tea", user_id="u")
+    subject = store._ledger.vault.find(Scope.user("u"))
+    assert subject is not None
+    opened = store._recall.documents.of
+    asked: list[object] = []
+    monkeypatch.setattr(
+        store._recall.documents, "of", lambda *whose, **_at: asked.append(whose)
+    )
+
+    again = store.search("tea", user_id="u", limit=2)
+
+    assert asked == []
+    assert contents(again) == contents(whole)[:2]
+    monkeypatch.setattr(store._recall.documents, "of", opened)
+    clock.forward(days=1)
+    store.remember("white tea", user_id="u")
+    assert "white tea" in contents(store.search("white", user_id="u"))
+
+
+def test_what_was_opened_of_a_history_too_long_to_be_kept_does_not_pile_up(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = store._recall.documents
+    monkeypatch.setattr(documents, "_RECTANGLES_MAX", 2)
+    monkeypatch.setattr(kept, "_kept_max", 3)
+    store.remember_many([f"tea number {number}" for number in range(6)], user_id="u")
+
+    hits = store.search("tea", user_id="u")
+
+    assert len(hits) == 6
+    assert sum(len(each.opened) for each in kept._kept.values()) <= 3
+    assert contents(store.search("tea", user_id="u")) == contents(hits)
+
+
+def test_only_what_the_engine_finds_is_read_from_the_ledger(tmp_path: Path) -> None:
+    teas = ["green tea", *(f"number {number}" for number in range(300)), "black tea"]
+    with open_at(tmp_path / "store") as store:
+        store.remember_many(teas, user_id="u")
+        store.catch_up()
+        ask_the_engine(store)
+        recorder = store._ledger.recorder
+        read: list[int] = []
+        of_events = recorder.whole
+
+        def noted(events: Sequence[StampedEvent]) -> Sequence[StampedEvent]:
+            read.extend(each.position for each in events)
+            return of_events(events)
+
+        recorder.whole = noted  # type: ignore[method-assign]
+
+        hits = store.search("tea", user_id="u", limit=2)
+
+    assert sorted(read) == sorted({hit.fact.position for hit in hits})
+    assert set(contents(hits)) == {"green tea", "black tea"}
 
 
 def test_what_the_engine_holds_wrongly_is_never_shown(
