@@ -1,5 +1,6 @@
 """Whether a store can be at a place: what is there, and whether it can be written."""
 
+import errno
 import os
 from pathlib import Path
 
@@ -7,6 +8,10 @@ from muniment import migrations
 from muniment.errors import NotAStoreError, ReadOnlyStoreError, StoreNotFoundError
 from muniment.ledger.archiving_lock import LOCK_SUFFIX
 from muniment.ledger.database import is_foreign, sqlite_file
+
+
+_OF_THE_MACHINE = frozenset({errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENOSPC})
+"""What no other place would help against; `OSError` says it."""
 
 
 def check_place(url: str, *, create: bool, ours: frozenset[str]) -> None:
@@ -29,6 +34,8 @@ def check_place(url: str, *, create: bool, ours: frozenset[str]) -> None:
     try:
         _check_directory(file, create=create, ours=ours)
     except OSError as error:
+        if error.errno in _OF_THE_MACHINE:
+            raise
         problem = f"it cannot be read or made ({error.strerror or error})"
         raise NotAStoreError(str(file.parent), problem) from error
 
