@@ -24,13 +24,12 @@ import msgspec
 
 from muniment import MemoryStore, errors
 from muniment.api.answers import Receipt, RollbackPlan
-from muniment.api.badcases import replayed
 from muniment.api.giving import Evidence, given_out
 from muniment.api.importing import Imported, read_document
 from muniment.api.inputs import scope_of, scopes_of
 from muniment.api.operation import Operation
 from muniment.api.operations import OPERATIONS
-from muniment.api.replaying import Badcase
+from muniment.api.replaying import Badcase, replayed
 from muniment.api.shapes import shaped
 from muniment.api.signatures import Verbs
 from muniment.api.wire import revived

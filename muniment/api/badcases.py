@@ -91,12 +91,6 @@ def load_badcase(file: Path | str, *, sha256: str | None = None) -> Badcase:
         raise InvalidValueError("file", str(file), "a badcase of muniment") from error
 
 
-def replayed(case: Badcase, agent: Agent) -> Badcase:
-    """Return *case* with what *agent* says now, given exactly this."""
-    result = agent(memory=case.memory, convo=case.convo, config=dict(case.config))
-    return replace(case, result=result)
-
-
 def named_agent(name: str) -> Agent:
     """
     Return the agent that ``module:function`` names.
@@ -218,7 +212,8 @@ said then, with 1 when it does not.
 import sys
 from pathlib import Path
 
-from muniment.api.badcases import load_badcase, named_agent, replayed, summary_of
+from muniment.api.badcases import load_badcase, named_agent, summary_of
+from muniment.api.replaying import replayed
 
 
 HERE = Path(__file__).resolve().parent
@@ -238,7 +233,8 @@ from pathlib import Path
 
 import pytest
 
-from muniment.api.badcases import load_badcase, named_agent, replayed
+from muniment.api.badcases import load_badcase, named_agent
+from muniment.api.replaying import replayed
 
 
 CASE = load_badcase(Path(__file__).with_name("case.json"))

@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from muniment import migrations
 from muniment.api.accounting import tell_what_was_lost
 from muniment.api.key_files import KEY_FILE, default_key_file, key_ring
+from muniment.api.places import check_place, check_writable
 from muniment.api.recalling import ENGINE_DIRECTORY, Recall, open_recall
 from muniment.archive.cold import ColdArchive
 from muniment.clock import Clock, system_clock
@@ -28,12 +29,10 @@ from muniment.errors import (
 )
 from muniment.instants import to_instant
 from muniment.ledger import tables
-from muniment.ledger.archiving_lock import LOCK_SUFFIX
 from muniment.ledger.attesting import sign_every
 from muniment.ledger.database import (
     connect,
     dispose,
-    is_foreign,
     reading,
     sqlite_file,
     writing,
@@ -128,6 +127,7 @@ def open_ledger(
     Raises:
         StoreNotFoundError: If there is none, and none is to be made.
         NotAStoreError: If the place holds something else.
+        ReadOnlyStoreError: If its files cannot be written.
         MissingKeyError: If the key-encryption key is gone.
         VaultMismatchError: If vault, key and ledger do not belong together.
         DamagedDatabaseError: If a file of it is damaged, or the ledger gone.
@@ -135,7 +135,7 @@ def open_ledger(
     """
     if settings.database_url == _MEMORY:
         return _in_memory(settings, clock)
-    _check_place(settings.database_url, create=create)
+    check_place(settings.database_url, create=create, ours=_OURS)
     with ExitStack() as undone:
         opened = _open(settings, clock, create=create, with_vault=with_vault, undone=undone)
         undone.pop_all()
@@ -218,48 +218,6 @@ def _connected(url: str, settings: Settings, *, schema: str | None) -> sa.Engine
     )
 
 
-def _check_place(url: str, *, create: bool) -> None:
-    """Refuse a directory that is something else; make it where one is to be made."""
-    file = sqlite_file(url)
-    if file is None:
-        return
-    directory = file.parent
-    if not directory.exists():
-        if not create:
-            raise StoreNotFoundError(str(directory))
-        # Others may be making it at this moment, too.
-        directory.mkdir(parents=True, mode=0o700, exist_ok=True)
-    if not directory.is_dir():
-        raise NotAStoreError(str(directory), "it is not a directory")
-    if file.exists():
-        _check_file(file)
-        return
-    strange = {each.name for each in directory.iterdir()} - _ours(file)
-    if strange:
-        raise NotAStoreError(str(directory), f"it holds {min(strange)}")
-    if not create:
-        raise StoreNotFoundError(str(directory))
-
-
-def _check_file(file: Path) -> None:
-    """Refuse what stands where the ledger should, and is none."""
-    if not file.is_file():
-        raise NotAStoreError(str(file.parent), f"{file.name} is not a file")
-    if is_foreign(file, migrations.VERSION_TABLE):
-        problem = f"{file.name} holds the tables of something else"
-        raise NotAStoreError(str(file.parent), problem)
-
-
-def _ours(file: Path) -> frozenset[str]:
-    """Return what a store that was being made when its process died may have left."""
-    names = _OURS | {file.name}
-    return names | {
-        f"{name}{end}"
-        for name in names
-        for end in ("-wal", "-shm", "-journal", LOCK_SUFFIX)
-    }
-
-
 def _has_ledger(engine: sa.Engine) -> bool:
     """Whether a ledger was ever made: only then its vault must be there, too."""
     with reading(engine) as connection:
@@ -279,6 +237,7 @@ def _vault(settings: Settings, *, has_ledger: bool) -> Vault:
     file = sqlite_file(url)
     if file is not None:
         file.parent.mkdir(parents=True, exist_ok=True)
+        check_writable(file)
     with ExitStack() as undone:
         engine = _connected(url, settings, schema=schema)
         undone.callback(dispose, engine)

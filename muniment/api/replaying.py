@@ -16,7 +16,7 @@ from muniment.api.turns import Turn
 from muniment.api.verbs import verb
 from muniment.domain.scope import Scope
 from muniment.domain.session import Role
-from muniment.domain.text import Json
+from muniment.domain.text import Json, copied
 from muniment.domain.time import Instant, Period
 from muniment.errors import InvalidValueError
 from muniment.instants import Time, moment, to_instant
@@ -126,7 +126,7 @@ class ReplayingStore(ReceivingStore):
             answered=self._answered_after(convo, at),
             gone=Missing(self._ledger).of(memory.facts, convo, recalled),
         )
-        return case if agent is None else replace(case, result=_asked(agent, case))
+        return case if agent is None else replayed(case, agent)
 
     def _answered_after(self, convo: tuple[Turn, ...], at: Instant) -> Turn | None:
         """Return what was said to the last turn of *convo*, after a moment."""
@@ -146,10 +146,16 @@ class ReplayingStore(ReceivingStore):
         return answers[0] if answers else None
 
 
-def _asked(agent: Agent, case: Badcase) -> object:
+def replayed(case: Badcase, agent: Agent) -> Badcase:
+    """Return *case* with what *agent* says now, given exactly this."""
     # An agent that changes what it is given must not change the case.
-    config = deepcopy(case.config)
-    return agent(memory=case.memory, convo=case.convo, config=config)
+    facts = tuple(
+        replace(each, metadata=copied(each.metadata)) for each in case.memory.facts
+    )
+    convo = tuple(replace(each, metadata=copied(each.metadata)) for each in case.convo)
+    memory = replace(case.memory, facts=facts)
+    result = agent(memory=memory, convo=convo, config=deepcopy(dict(case.config)))
+    return replace(case, result=result)
 
 
 _LOOKED_AT = 20

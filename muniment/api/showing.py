@@ -21,6 +21,7 @@ from muniment.domain.events import (
     RevisionCause,
 )
 from muniment.domain.fact import Belief, Beliefs, FactState, fold
+from muniment.domain.text import copied
 from muniment.domain.time import Instant, Period
 from muniment.instants import moment, to_datetime
 from muniment.ledger.records import Origin, RecordedEvent, TransactionRow, fact_event
@@ -55,7 +56,7 @@ def fact(subject: Subject, said: RecordedEvent, valid: Period) -> Fact:
         importance=traits.importance,
         core=traits.core,
         entities=evidence.entities if evidence else (),
-        metadata=dict(evidence.metadata) if evidence else {},
+        metadata=copied(evidence.metadata) if evidence else {},
         source_turns=evidence.source_turns if evidence else (),
         expires_at=None if traits.expires_at is None else to_datetime(traits.expires_at),
     )
@@ -95,7 +96,7 @@ def version(recorded: RecordedEvent, origins: Origins) -> FactVersion:
         session_id=origin.session_id,
         source_turns=evidence.source_turns if evidence else origin.source_turns,
         confidence=_confidence(event),
-        metadata=dict(evidence.metadata) if evidence else {},
+        metadata=copied(evidence.metadata) if evidence else {},
         claimed_at=_claimed_at(evidence) or _imported_at(origin),
         restores=event.to_version
         if isinstance(event, FactRestored | FactRolledBack)

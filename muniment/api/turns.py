@@ -7,7 +7,7 @@ from typing import Final
 
 from muniment.domain.scope import Scope
 from muniment.domain.session import Opening, SessionState, TurnAdded
-from muniment.domain.text import Json
+from muniment.domain.text import Json, copied
 from muniment.instants import moment, to_datetime, to_text
 from muniment.ledger.records import RecordedEvent
 from muniment.ledger.vault import Subject
@@ -127,7 +127,7 @@ def turn_of(
         position=said.position,
         tx_id=said.tx_id,
         entities=words.entities if words else (),
-        metadata=dict(words.metadata) if words else {},
+        metadata=copied(words.metadata) if words else {},
         token=None
         if words
         else WITHHELD

@@ -18,6 +18,7 @@ Every error Muniment raises on purpose.
     - InvalidCursorError        a cursor that does not belong to this query
     - NothingToUndoError        a transaction that changed no belief
     - NotAStoreError            a place that holds something other than a store
+    - ReadOnlyStoreError        a store on files that cannot be written
     - ConfigurationError        settings that contradict each other
     - LoadError                 lines of a file that cannot be loaded
     - ReasonRequiredError       a look at another's memory that says not why
@@ -166,6 +167,7 @@ from muniment.errors.invalid import (
     LoadError,
     NotAStoreError,
     NothingToUndoError,
+    ReadOnlyStoreError,
     ReservedMetadataError,
     TransactionTooLargeError,
     UnknownFieldError,
@@ -262,6 +264,7 @@ __all__ = [
     "ProjectionError",
     "ProposalStateError",
     "RateLimitedError",
+    "ReadOnlyStoreError",
     "ReasonRequiredError",
     "RequestTooLargeError",
     "ReservedMetadataError",

@@ -163,6 +163,18 @@ class NotAStoreError(InvalidInput):
         )
 
 
+class ReadOnlyStoreError(InvalidInput):
+    """A store on files, or in a directory, that this process may not write."""
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+        super().__init__(
+            f"{place} cannot be written, and an open store keeps a log beside its files: "
+            "copy ledger, vault, key and archive to a directory that can be written, and "
+            "open the copy, which answers and verifies the same"
+        )
+
+
 class ConfigurationError(InvalidInput):
     """Settings that contradict each other or name what does not exist."""
 

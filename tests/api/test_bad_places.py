@@ -103,6 +103,20 @@ def test_a_file_is_no_store(tmp_path: Path) -> None:
     assert place.read_text() == "mine"
 
 
+@pytest.mark.parametrize("create", [True, False])
+@pytest.mark.parametrize("below", ["file/store", "n" * 300])
+def test_a_place_where_no_directory_can_be_says_why(
+    tmp_path: Path, below: str, *, create: bool
+) -> None:
+    (tmp_path / "file").write_text("mine")
+    expected = NotAStoreError if create or "/" not in below else StoreNotFoundError
+
+    with pytest.raises(expected, match=r"(?i)not a directory|too long|no store"):
+        MemoryStore.open(tmp_path / below, create=create)
+
+    assert files(tmp_path) == {"file": b"mine"}
+
+
 def test_a_store_that_is_not_to_be_made_is_not_made(tmp_path: Path) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()

@@ -18,6 +18,26 @@ def clock() -> SteppingClock:
     return SteppingClock()
 
 
+def test_what_one_reader_does_to_an_answer_is_in_no_other(
+    tmp_path: Path, clock: SteppingClock
+) -> None:
+    """What a search has read is kept for the next one, whoever asks it."""
+    kept: dict[str, Any] = {"项目": ["甲"], "tags": {"deep": [{"n": 1}]}}
+    with open_at(tmp_path / "store", clock=clock, embedder="hashing") as store:
+        fact = store.remember("喝绿茶", user_id="u", metadata=kept)
+        for _ in range(2):
+            for found in (
+                store.search("绿茶", user_id="u")[0].fact,
+                store.build_context("绿茶", user_id="u", budget_tokens=500).facts[0],
+                store.get(fact.fact_id),
+                store.get_fact_history(fact.fact_id).versions[0],
+            ):
+                assert found.metadata == {"项目": ["甲"], "tags": {"deep": [{"n": 1}]}}
+                own: Any = found.metadata
+                own["项目"].append("乙")
+                own["tags"]["deep"][0]["n"] = 2
+
+
 # M5 (mem0#4463: one record, two time formats by read path), M11 (mem0#5160: an edit of the
 # text loses custom keys), M23 (mem0#4530: old text here, new text there), B23 (immudb#1262:
 # the revision differs between get and scan).

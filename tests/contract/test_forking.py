@@ -1,13 +1,12 @@
 """A store that is open when its process forks belongs to the parent."""
 
-import os
-import signal
 import sys
 from collections.abc import Callable
 
 import pytest
 
 from muniment.errors import StoreClosedError
+from tests.children import said_by_child
 from tests.stores import Backend
 
 
@@ -16,29 +15,6 @@ pytestmark = [
     # Later Pythons warn of what is tested here: a fork beside threads.
     pytest.mark.filterwarnings("ignore:.*multi-threaded.*fork:DeprecationWarning"),
 ]
-
-
-_CHILD_S = 60
-
-
-def said_by_child(work: Callable[[], object]) -> str:
-    """Run *work* in a child forked from here, and return what comes of it."""
-    read, write = os.pipe()
-    child = os.fork()
-    if child == 0:
-        # It ends, whatever lock it was forked with, and the test fails instead of waiting.
-        signal.alarm(_CHILD_S)
-        try:
-            text = str(work())
-        except BaseException as error:  # noqa: BLE001 - the child must end in any case
-            text = type(error).__name__
-        os.write(write, text.encode())
-        os._exit(0)
-    os.close(write)
-    with os.fdopen(read, "rb") as said:
-        text = said.read().decode()
-    os.waitpid(child, 0)
-    return text
 
 
 def test_a_child_is_told_to_open_the_store_itself_and_its_parent_goes_on(

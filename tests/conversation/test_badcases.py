@@ -14,9 +14,10 @@ from zipfile import ZipFile
 import pytest
 from packaging.requirements import Requirement
 
-from muniment import Badcase, Diagnosis, MemoryStore, Scope
-from muniment.api.badcases import load_badcase, replayed, summary_of, write_badcase
+from muniment import Badcase, Diagnosis, MemorySnapshot, MemoryStore, Scope, Turn
+from muniment.api.badcases import load_badcase, summary_of, write_badcase
 from muniment.api.gone import ERASED
+from muniment.api.replaying import replayed
 from muniment.api.turns import REDACTED
 from muniment.errors import InvalidValueError
 from tests.conversation import bot
@@ -70,21 +71,36 @@ def test_an_answer_is_reproduced_after_everything_has_changed(backend: Backend) 
         assert replayed(case, lambda **_: "else").is_reproduced is False
 
 
-def test_an_agent_cannot_change_what_it_is_given(tmp_path: Path) -> None:
-    del tmp_path
+def test_an_agent_cannot_change_what_it_is_given() -> None:
+    kept: dict[str, Any] = {"weights": {"a": [1]}}
     with MemoryStore.open("memory://") as store:
-        written = store.record_config("weights", {"a": [1]})
+        store.remember("喝茶", user_id="ann", metadata=kept)
+        session = store.start_session(user_id="ann")
+        store.add_turn(
+            session_id=session.session_id, role="user", content="茶?", metadata=kept
+        )
+        written = store.record_config("weights", kept["weights"])
 
-        def vandal(memory: object, convo: object, config: dict[str, object]) -> str:
-            del memory, convo
-            config["weights"] = config.pop("weights", {}) and {}
+        def vandal(
+            memory: MemorySnapshot, convo: tuple[Turn, ...], config: dict[str, Any]
+        ) -> str:
+            for given in (memory.facts[0].metadata, convo[0].metadata, config):
+                weights = dict(given)["weights"]
+                assert isinstance(weights, dict)
+                weights["a"] = weights.pop("a") and [2]
+            config["more"] = True
             return "done"
 
         case = store.reproduce_badcase(
             user_id="ann", timestamp=written.recorded_at, agent=vandal
         )
+        again = replayed(case, vandal)
 
-        assert case.config == {"weights": {"a": [1]}}
+    assert case == again
+    assert case.result == "done"
+    assert [case.config, case.memory.facts[0].metadata, case.convo[0].metadata] == [
+        kept
+    ] * 3
 
 
 def test_a_case_is_read_again_as_it_was_written(tmp_path: Path) -> None:

@@ -209,10 +209,14 @@ def test_our_own_bug_says_so_and_shows_where(
 def test_what_the_machine_refuses_is_no_bug(cli: CommandLine, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
 
-    outcome = cli.run("init", "--store", str(tmp_path / "file" / "store"), "--json")
+    made = cli.run("init", "--store", str(tmp_path / "file" / "store"), "--json")
+    written = cli.on_store(
+        "export", *USER, "--out", str(tmp_path / "file" / "out"), "--json"
+    )
 
-    assert (outcome.code, outcome.error["error"]) == (4, "NotADirectoryError")
-    assert "Traceback" not in outcome.err
+    assert (made.code, made.error["error"]) == (2, "NotAStoreError")
+    assert (written.code, written.error["error"]) == (4, "NotADirectoryError")
+    assert "Traceback" not in made.err + written.err
 
 
 @pytest.mark.parametrize(
