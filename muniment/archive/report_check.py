@@ -10,6 +10,7 @@ from typing import Any
 from muniment.archive.container import AlteredError
 from muniment.archive.evidence_check import Report
 from muniment.archive.heads_check import raw_key
+from muniment.archive.strict_json import read_json
 from muniment.ledger.proof import (
     Envelope,
     RefusedError,
@@ -48,7 +49,7 @@ def check_report(raw: bytes, *, key: str) -> Report:
     """
     public_key = raw_key(key)
     try:
-        report = json.loads(raw.decode(), object_pairs_hook=_named_once)
+        report = read_json(raw.decode())
         text = read_note(report["text"], public_key=public_key)
         origin, form, signed, *_ = text.split("\n")
         is_as_signed = signed == fields_line(report)
@@ -103,11 +104,3 @@ def _check_act(act: Mapping[str, Any], public_key: bytes) -> None:
         raise AlteredError(name, "its proof is of another event")
     if not envelope.topic.startswith(_TOPICS):
         raise AlteredError(name, f"it is proven to be {envelope.topic}")
-
-
-def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object; a name that comes twice could say two things to two readers."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise RefusedError("a name comes twice in one object")
-    return found
