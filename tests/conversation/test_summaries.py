@@ -16,8 +16,6 @@ from muniment.errors import (
     NothingToUndoError,
     SummarizerUnavailableError,
 )
-from muniment.ledger.records import SUMMARIES
-from muniment.ledger.transaction import Request
 from muniment.recall.openai_chat import ChatServer, OpenAISummarizer
 from muniment.recall.summary import (
     RETENTION_LEAST,
@@ -105,29 +103,6 @@ def test_turns_make_summaries_and_summaries_make_a_meta_summary(backend: Backend
         store.withdraw_summary(session_id, version=anew[0].version)
         context = store.build_context("Person3", user_id="ann", recent_turns=1)
         assert [version for _, version in context.summaries] == [1, 3, 8]
-
-
-def test_a_summary_is_withdrawn_once_whoever_else_does_it_at_once(
-    backend: Backend, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with backend.open() as store:
-        session_id = talked(store, [f"On day {n} we met Person{n}." for n in range(4)])
-        (made,) = store.summarize_session(session_id, force=True, keep=0)
-        asked: list[Request] = []
-        with monkeypatch.context() as held_back:
-            held_back.setattr(store._ledger, "transact", asked.append)
-            store.withdraw_summary(session_id, version=made.version)
-            store.withdraw_summary(session_id, version=made.version)
-
-        first, second = store._ledger.transact_all(asked)
-
-        assert first is None
-        assert isinstance(second, InvalidValueError)
-        stream = store._ledger.recorder.read_stream(SUMMARIES + session_id)
-        assert [each.sealed.topic for each in stream] == [
-            "summary.made.v1",
-            "summary.withdrawn.v1",
-        ]
 
 
 def test_an_undo_of_a_summary_lets_serve_what_it_was_made_of(backend: Backend) -> None:
