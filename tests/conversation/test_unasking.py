@@ -193,6 +193,40 @@ def test_a_hold_on_a_fact_keeps_the_receipt_that_would_go_with_another(
     assert traces(backend, CANARY) == []
 
 
+@pytest.mark.parametrize("what", ["fact", "turn"])
+def test_a_question_that_another_process_records_too_late_is_not_recorded(
+    durable: Backend, what: str
+) -> None:
+    def open_store(window: float) -> MemoryStore:
+        return durable.open(embedder="none", receipt_window=window)
+
+    with open_store(0.0) as ours, open_store(60.0) as theirs:
+        said = ours.remember(f"her card is {CANARY}", user_id="ann")
+        session_id = ours.start_session(user_id="ann").session_id
+        turn = ours.add_turn(session_id, role="user", content=SECRET)
+        ours.search(TEA, user_id="ann")
+        theirs.search(f"her card is {CANARY}", user_id="ann")
+        theirs.search(SECRET, user_id="ann")
+
+        if what == "fact":
+            ours.forget(said.fact_id, mode="redact")
+        else:
+            ours.redact_turn(turn.turn_id)
+        theirs.search(LATER, user_id="ann")
+        theirs.flush_receipts()
+
+        assert queries(ours) == [TEA, None, None, LATER]
+        late = ours.get_receipts(user_id="ann")[1:3]
+        assert [each.token for each in late] == [REDACTED] * 2
+        assert [each.action for each in late] == ["search"] * 2
+        assert ours.verify()
+        if what == "fact":
+            ours.redact_turn(turn.turn_id)
+        else:
+            ours.forget(said.fact_id, mode="redact")
+    assert traces(durable, CANARY) == []
+
+
 def test_a_recall_made_because_of_a_redacted_turn_goes_with_it_in_whatever_words(
     backend: Backend,
 ) -> None:
