@@ -59,9 +59,13 @@ def check_report(raw: bytes, *, key: str) -> Report:
         raise AlteredError(_THE_REPORT, f"it is no {RETENTION_REPORT}, but {form}")
     if not is_as_signed:
         raise AlteredError(_THE_REPORT, "its fields are not those that were signed")
+    positions = set[int]()
     for act in report["acts"]:
         _check_act(act, public_key)
-    count = len(report["acts"])
+        if act["position"] in positions:
+            raise AlteredError(f"act {act['position']}", "it is there twice")
+        positions.add(act["position"])
+    count = len(positions)
     return Report(
         proven=[
             f"The ledger {origin} signed this report, and all of it is as it was signed.",
@@ -102,5 +106,7 @@ def _check_act(act: Mapping[str, Any], public_key: bytes) -> None:
         raise AlteredError(name, str(error)) from error
     if said != proven or index + 1 != envelope.position:
         raise AlteredError(name, "its proof is of another event")
+    if act["fact_id"] is not None and envelope.stream != f"fact-{act['fact_id']}":
+        raise AlteredError(name, "its proof is of another fact")
     if not envelope.topic.startswith(_TOPICS):
         raise AlteredError(name, f"it is proven to be {envelope.topic}")
