@@ -15,6 +15,7 @@ from typing import Final
 from muniment.domain import subject as subjects
 from muniment.domain.access_events import FactShared
 from muniment.domain.commands import DeferRedaction
+from muniment.domain.subject import SubjectState
 from muniment.errors import SubjectErasedError, UnknownFactError
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.records import FACT, SHARE, Origin
@@ -58,7 +59,11 @@ class Copies:
         return [each for each in copies if self._is_readable(each)]
 
     def redact(
-        self, copies: Sequence[Copy], *, by: Callable[[Transaction, str], None]
+        self,
+        copies: Sequence[Copy],
+        *,
+        by: Callable[[Transaction, str], None],
+        is_bound: Callable[[Transaction, str, SubjectState], bool],
     ) -> None:
         """
         Make *copies* unreadable; one that a hold binds, or a freeze, waits for its end.
@@ -69,11 +74,12 @@ class Copies:
         Args:
             copies: To be made unreadable.
             by: Announces the redaction of one fact, and collects it.
+            is_bound: Whether a hold stands against that.
         """
 
         def work(transaction: Transaction, fact_id: str) -> None:
             state = transaction.state
-            if state.frozen or state.holds_on(fact_id):
+            if state.frozen or is_bound(transaction, fact_id, state):
                 _defer(transaction, fact_id)
             elif not transaction.fact(fact_id).redacted:
                 by(transaction, fact_id)

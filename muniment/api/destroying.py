@@ -12,13 +12,9 @@ from muniment.api.lookup import Lookup
 from muniment.api.parting import KeyParter, Parting
 from muniment.api.proposals import Proposals
 from muniment.api.redacting import WordsRedactor, words_of
-from muniment.api.repeating import receipts_of, repeating
-from muniment.domain.events import (
-    FactAsserted,
-    FactRedacted,
-    FactRevised,
-    SubjectErased,
-)
+from muniment.api.repeating import receipts_of, saying_fact, serve_held
+from muniment.domain.events import FactRedacted, SubjectErased
+from muniment.domain.subject import SubjectState
 from muniment.ledger.codec import topic_of
 from muniment.ledger.destruction import Destruction, Parted, Step
 from muniment.ledger.records import FACT, SUBJECT, StampedEvent
@@ -55,6 +51,18 @@ class Destroyer:
             )
         )
         transaction.add(fact_id, [FactRedacted()])
+
+    def is_bound(self, transaction: Transaction, fact_id: str, state: SubjectState) -> bool:
+        """
+        Whether a hold in *state* binds a fact, or a receipt that would go with it.
+
+        That is one whose question says the fact, where a fact under a hold was given.
+        """
+        if not state.holds or state.holds_on(fact_id):
+            return bool(state.holds)
+        ledger, subject = self._ledger, transaction.subject
+        going = saying_fact(ledger, subject, fact_id, receipts_of(ledger, subject))
+        return serve_held(ledger, going, state)
 
     def resume(self, *, every: bool = False) -> None:
         """
@@ -135,7 +143,7 @@ class Destroyer:
         """Say in a restored ledger that a fact was redacted; return where that stands."""
         if self._ledger.vault.subject(destruction.subject_ref) is None:
             return destruction.position
-        fact_id = destruction.stream.removeprefix(FACT)
+        fact_id = _fact_of(destruction)
 
         def work(transaction: Transaction) -> None:
             if not transaction.fact(fact_id).redacted:
@@ -195,7 +203,7 @@ class Destroyer:
         """
         if not destruction.stream.startswith(FACT):
             return []
-        fact_id, ref = destruction.stream.removeprefix(FACT), destruction.subject_ref
+        fact_id, ref = _fact_of(destruction), destruction.subject_ref
         stream = self._ledger.recorder.read_stream(destruction.stream)
         # What follows is no content, and has to stay readable.
         said = takewhile(lambda e: e.sealed.topic != topic_of(FactRedacted), stream)
@@ -210,14 +218,8 @@ class Destroyer:
             return (), ()
         if not destruction.stream.startswith(FACT):
             return (), ()
-        said = self._ledger.recorder.read_stream(destruction.stream)
-        texts = {
-            each.event.content.text
-            for each in self._ledger.mapper.opened(said, subject)
-            if isinstance(each.event, FactAsserted | FactRevised) and each.event.content
-        }
-        receipts = receipts_of(self._ledger, subject)
-        gone = repeating(self._ledger, subject, receipts, texts)
+        receipts, fact_id = receipts_of(self._ledger, subject), _fact_of(destruction)
+        gone = saying_fact(self._ledger, subject, fact_id, receipts)
         return KeyParter(self._ledger).parted(subject, gone, receipts)
 
     def _drawn_from(self, destruction: Destruction) -> list[int]:
@@ -230,7 +232,7 @@ class Destroyer:
         if not destruction.stream:
             return self._copies.of_subject(destruction.subject_ref)
         if destruction.stream.startswith(FACT):
-            return self._copies.of_facts([destruction.stream.removeprefix(FACT)])
+            return self._copies.of_facts([_fact_of(destruction)])
         return []
 
     def _redact_copies(self, destruction: Destruction, copies: Sequence[Copy]) -> None:
@@ -239,7 +241,7 @@ class Destroyer:
         if not left:
             return
         self._destructions.count(destruction, SHARED, len(left))
-        self._copies.redact(left, by=self.announce)
+        self._copies.redact(left, by=self.announce, is_bound=self.is_bound)
         names = {FACT + each.fact_id: each.fact_id for each in left}
         announced = [e for e in self._destructions.unfinished() if e.stream in names]
         said = self._said(announced)
@@ -302,6 +304,10 @@ class Destroyer:
     def _position(self, destruction: Destruction) -> int:
         found = self._destructions.of_subject(destruction.subject_ref)
         return found.position if found else destruction.position
+
+
+def _fact_of(destruction: Destruction) -> str:
+    return destruction.stream.removeprefix(FACT)
 
 
 def _is_of_subject(destruction: Destruction) -> bool:

@@ -21,11 +21,11 @@ from muniment.archive.evidence_check import (
     EVENTS,
     HEAD,
     HEADS,
-    STATES,
     TRANSACTIONS,
 )
 from muniment.archive.package import base64_text
 from muniment.archive.sources import Line, Source
+from muniment.archive.states_check import STATES
 from muniment.archive.timestamping import time_stamp
 from muniment.domain.scope import Scope
 from muniment.domain.text import Json

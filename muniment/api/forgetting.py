@@ -73,7 +73,7 @@ class Forgetter:
             recorded_at = transaction.recorded_at
             if not decide(asked, fact_id, fact, recorded_at=recorded_at):
                 return
-            if transaction.state.holds_on(fact_id):
+            if self._destroyer.is_bound(transaction, fact_id, transaction.state):
                 waiting.add(fact_id)
                 command = DeferRedaction(fact_id=fact_id)
                 transaction.add_to_subject(subjects.decide(command, transaction.state))
@@ -131,8 +131,10 @@ class Forgetter:
                 waits = bool(waiting)
                 return
             state = transaction.state
-            if state.holds_on_words(drawn) or self._words.is_held(
-                transaction, words, state
+            if (
+                state.holds_on_words(drawn)
+                or self._words.is_held(transaction, words, state)
+                or any(self._destroyer.is_bound(transaction, e, state) for e in left)
             ):
                 waiting.update(left)
                 waits = True
@@ -153,7 +155,8 @@ class Forgetter:
 
     def _redact_each(self, transaction: Transaction, fact_ids: Sequence[str]) -> list[str]:
         """Announce the redaction of facts; return those for which it waits."""
-        held = [each for each in fact_ids if transaction.state.holds_on(each)]
+        state, is_bound = transaction.state, self._destroyer.is_bound
+        held = [each for each in fact_ids if is_bound(transaction, each, state)]
         for fact_id in fact_ids:
             if fact_id not in held:
                 self._destroyer.announce(transaction, fact_id)
@@ -260,7 +263,10 @@ class Forgetter:
             for fact_id in redactions_due(after) if after else ():
                 if _waits_for_another(transaction, fact_id):
                     continue
-                if not transaction.fact(fact_id).redacted:
+                assert after is not None, "something is due in it"
+                if transaction.fact(fact_id).redacted:
+                    continue
+                if not self._destroyer.is_bound(transaction, fact_id, after):
                     self._destroyer.announce(transaction, fact_id)
             for each in words_due(after) if after else ():
                 assert after is not None, "something is due in it"

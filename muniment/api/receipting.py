@@ -24,6 +24,7 @@ from muniment.errors import (
     Unavailable,
 )
 from muniment.instants import to_instant
+from muniment.ledger.destruction import Destructions
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.records import NOBODY, RECEIPTS, Origin
 from muniment.ledger.tally import Tally
@@ -183,7 +184,8 @@ class ReceiptBook:
         theirs: dict[str, list[ReceiptLeft]] = {}
         for each in batch:
             theirs.setdefault(each.subject_ref, []).append(each.left)
-        due = [_request(ref, receipts) for ref, receipts in theirs.items()]
+        gone = self._ledger.vault.destructions
+        due = [_request(gone, ref, receipts) for ref, receipts in theirs.items()]
         while due:
             errors = self._ledger.transact_all(due)
             for error in errors:
@@ -276,15 +278,25 @@ def impersonal(left: ReceiptLeft) -> ReceiptLeft:
     return replace(told, recall=replace(told.recall, agent=None, turns=(), summaries=()))
 
 
-def _request(subject_ref: str, receipts: Sequence[ReceiptLeft]) -> Request:
+def _request(
+    destructions: Destructions, subject_ref: str, receipts: Sequence[ReceiptLeft]
+) -> Request:
     def work(transaction: Transaction) -> None:
         if transaction.state.erased:
             # Its keys are about to go, and what was given with them.
             raise SubjectErasedError(subject_ref)
+        # Whoever made it unreadable did not find what was not recorded yet, and whether
+        # that says it again nobody can tell any more.
+        until = transaction.next_position - 1
+        gone_at = destructions.last_of_words(subject_ref, until=until)
         transaction.add_at_end(
             RECEIPTS + (subject_ref or NOBODY),
             [
-                replace(each, configuration=transaction.configuration(each.at_position))
+                replace(
+                    each,
+                    configuration=transaction.configuration(each.at_position),
+                    recall=each.recall if each.at_position >= gone_at else None,
+                )
                 for each in receipts
             ],
         )

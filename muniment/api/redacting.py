@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from muniment.api.parting import KeyParter, in_summaries, withdraw_summaries
-from muniment.api.repeating import receipts_of, repeating
+from muniment.api.repeating import receipts_of, repeating, serve_held
 from muniment.api.turns import named_turn
 from muniment.domain import session as sessions
 from muniment.domain.fact import FactState
@@ -143,8 +143,7 @@ class WordsRedactor:
 
         It does if that says that the fact was given in answer to them.
         """
-        held = {each.fact_id for each in state.holds}
-        if not held:
+        if not state.holds:
             return False
         said, subject = self._said(words), transaction.subject
         turns = [
@@ -160,12 +159,7 @@ class WordsRedactor:
             self._texts(subject, turns),
             because=self._because(words, said),
         )
-        lefts = (each.event for each in self._ledger.mapper.opened(going, None))
-        return any(
-            isinstance(left, ReceiptLeft)
-            and not held.isdisjoint(fact_id for fact_id, _ in left.served)
-            for left in lefts
-        )
+        return serve_held(self._ledger, going, state)
 
     def redact(self, transaction: Transaction, words: Words) -> None:
         """Collect that *words* are unreadable, last of all of their streams."""

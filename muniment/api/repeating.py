@@ -1,12 +1,14 @@
 """Questions that say again what was said, found among the receipts of a memory."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Final
 
+from muniment.domain.events import FactAsserted, FactRevised
 from muniment.domain.receipt import Recall, ReceiptLeft
+from muniment.domain.subject import SubjectState
 from muniment.ledger.ledger import Ledger
 from muniment.ledger.payload import is_of_first_format
-from muniment.ledger.records import RECEIPTS, StampedEvent
+from muniment.ledger.records import FACT, RECEIPTS, StampedEvent
 from muniment.ledger.vault import Subject
 
 
@@ -52,6 +54,35 @@ def repeating(
             or because(left.event, left.event.recall)
         )
     ]
+
+
+def saying_fact(
+    ledger: Ledger,
+    subject: Subject,
+    fact_id: str,
+    receipts: Collection[StampedEvent],
+) -> list[StampedEvent]:
+    """Return those of *receipts* whose question says what any version of a fact said."""
+    said = ledger.recorder.read_stream(FACT + fact_id)
+    texts = {
+        each.event.content.text
+        for each in ledger.mapper.opened(said, subject)
+        if isinstance(each.event, FactAsserted | FactRevised) and each.event.content
+    }
+    return repeating(ledger, subject, receipts, texts)
+
+
+def serve_held(
+    ledger: Ledger, receipts: Sequence[StampedEvent], state: SubjectState
+) -> bool:
+    """Whether one of *receipts* says that a fact was given which a hold binds by itself."""
+    held = {each.fact_id for each in state.holds}
+    lefts = (each.event for each in ledger.mapper.opened(receipts, None))
+    return any(
+        isinstance(left, ReceiptLeft)
+        and not held.isdisjoint(fact_id for fact_id, _ in left.served)
+        for left in lefts
+    )
 
 
 def says_again(question: str, said: str) -> bool:

@@ -148,7 +148,7 @@ class SummarizingStore(ReplayingStore):
         origin = inputs.origin({**by, "session_id": inputs.name("session_id", session_id)})
 
         def work(transaction: Transaction) -> None:
-            if version not in self._used(session_id):
+            if version not in _in_use(transaction, session_id, transaction.state):
                 raise InvalidValueError("version", version, "a summary that is in use")
             event = SummaryWithdrawn(summary_version=version)
             transaction.add_at_end(SUMMARIES + session_id, [event])
@@ -168,8 +168,7 @@ class SummarizingStore(ReplayingStore):
     def _summary_undone(self, tx_id: int, origin: Origin) -> Receipt | None:
         """Withdraw the summary that a transaction made; ``None`` where it made none."""
         row = self._ledger.recorder.transaction(tx_id)
-        subject = self._ledger.vault.subject(row.subject_ref) if row else None
-        if row is None or subject is None:
+        if row is None or self._ledger.vault.subject(row.subject_ref) is None:
             return None
         # A summary is made in a transaction of its own.
         stamped = self._ledger.recorder.read(after=row.first_position - 1, limit=1)
@@ -178,7 +177,7 @@ class SummarizingStore(ReplayingStore):
             return None
 
         def work(transaction: Transaction) -> None:
-            if made.version in self._used_by(subject, made.session_id, None, _UNBOUND):
+            if made.version in _in_use(transaction, made.session_id, _UNBOUND):
                 event = SummaryWithdrawn(summary_version=made.version)
                 transaction.add_at_end(made.stream, [event])
 
@@ -360,6 +359,23 @@ class SummarizingStore(ReplayingStore):
             )
         )
         return committed.events[0]
+
+
+def _in_use(
+    transaction: Transaction, session_id: str, state: SubjectState
+) -> dict[int, SummaryMade]:
+    """Return the summaries in use under the lock, what is of the same batch included."""
+    told = (
+        (each.version, each.event) for each in transaction.headers(SUMMARIES + session_id)
+    )
+    return summaries_in_use(
+        (
+            (version, event)
+            for version, event in told
+            if isinstance(event, SummaryMade | SummaryWithdrawn)
+        ),
+        withheld=lambda number: state.withholds(session_id, number),
+    )
 
 
 def _covers(summary: Summary, turns: Collection[int]) -> bool:

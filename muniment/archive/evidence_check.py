@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,8 +13,9 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from muniment.archive.container import AlteredError, contents
 from muniment.archive.heads_check import heads_check, raw_key
-from muniment.archive.rederiving import believed
 from muniment.archive.stamp_check import TIME_STAMP, stamp_check
+from muniment.archive.states_check import STATES, check_states, time_text
+from muniment.archive.strict_json import read_json
 from muniment.archive.unzstd import NotZstdError, unzstd
 from muniment.ledger.proof import (
     Envelope,
@@ -29,14 +31,15 @@ from muniment.ledger.proof import (
 
 EVIDENCE = "muniment evidence 1"
 MANIFEST, SIGNATURE, HEAD = "manifest.json", "signature.txt", "tree_head.txt"
-EVENTS, TRANSACTIONS, STATES = "events.jsonl", "transactions.jsonl", "as_of.jsonl"
+EVENTS, TRANSACTIONS = "events.jsonl", "transactions.jsonl"
 HEADS, DICTIONARY = "tree_heads.jsonl", "dictionary.zdict"
+DICTIONARY_SHA256 = "ce3893264771b6d28359fcb630fd48fe1d3ec6833110691b5e47f4d30f3bfe12"
+"""Of the only one there is; by another the same payloads would say something else."""
 
 _SIGNED = (MANIFEST, SIGNATURE)
 _STAMPED = "time stamp "
 """How the signature names the SHA-256 of a time stamp, on a line of its own."""
-_FORM, _HEADER_AT, _NONCE_BYTES = 2, 3, 12
-_OF_SUBJECT, _OF_LEDGER = 3, 4
+_FORM, _OF_SUBJECT, _OF_LEDGER, _HEADER_AT, _NONCE_BYTES = 2, 3, 4, 3, 12
 _TEXT_FIELDS = ("action", "subject_ref")
 _BYTES_FIELDS = ("idempotency_tag", "request_tag", "header")
 _NUMBER_FIELDS = ("tx_id", "recorded_at", "first_position", "last_position")
@@ -94,6 +97,7 @@ class _Check:
         self._public_key = b""
         self._facts: dict[str, list[dict[str, Any]]] = {}
         self._digests: dict[int, bytes] = {}
+        self._tied: set[int] = set()
 
     def report(self) -> Report:
         self._signed()
@@ -114,7 +118,7 @@ class _Check:
                 raise AlteredError(name, "it is missing")
         note = _text(SIGNATURE, self._files[SIGNATURE])
         try:
-            manifest = json.loads(self._files[MANIFEST])
+            manifest = read_json(self._files[MANIFEST])
             self._public_key = raw_key(self._given_key or manifest["verifier_key"])
             text = read_note(note, public_key=self._public_key)
         except RefusedError as error:
@@ -181,6 +185,9 @@ class _Check:
             if expected["lines"] not in (None, content.count(b"\n")):
                 raise AlteredError(name, f"it should have {expected['lines']} lines")
 
+        if _sha256_hex(self._files[DICTIONARY]) != DICTIONARY_SHA256:
+            raise AlteredError(DICTIONARY, "it is not the one of Muniment")
+
     def _head(self) -> TreeHead:
         note = _text(HEAD, self._files[HEAD])
         try:
@@ -192,14 +199,18 @@ class _Check:
         return head
 
     def _transactions(self) -> None:
-        opened = 0
+        opened = unproven = before = 0
         for line in self._lines(TRANSACTIONS):
             row = {each: line[each] for each in (*_NUMBER_FIELDS, *_TEXT_FIELDS)}
             bytes_of = {each: _bytes(line[each]) for each in _BYTES_FIELDS}
             fields = [str(row[each]).encode() for each in (*_NUMBER_FIELDS, *_TEXT_FIELDS)]
             fields += [bytes_of[each] for each in _BYTES_FIELDS]
-            self._digests[row["tx_id"]] = transaction_digest(fields)
+            if row["tx_id"] <= before:
+                raise AlteredError(TRANSACTIONS, f"{row['tx_id']} is out of order")
+            before = row["tx_id"]
+            self._digests[before] = transaction_digest(fields)
             if line["key"] is None:
+                unproven += line["origin"] is not None
                 continue
             header = bytes_of["header"]
             place = f"transaction/{self._manifest['ledger']}/{row['tx_id']}".encode()
@@ -213,10 +224,14 @@ class _Check:
                 f"Of {opened:,} of {len(self._digests):,} transactions, who did it and why "
                 "is what was recorded then."
             )
+        if unproven:
+            self._report.stated.append(
+                f"Who did {unproven:,} of them and why, as it is shown: with tokens for "
+                "third parties, or stored in an older form."
+            )
 
     def _events(self, head: TreeHead) -> None:
-        count = opened = 0
-        before = 0
+        count = opened = before = 0
         for line in self._lines(EVENTS):
             envelope = self._envelope(line["envelope"])
             where = f"the event at position {envelope.position}"
@@ -232,6 +247,10 @@ class _Check:
             opened += self._content(where, envelope, line)
             count += 1
             self._gather(where, envelope, line)
+        for tx_id in self._digests.keys() - self._tied:
+            raise AlteredError(TRANSACTIONS, f"{tx_id} is of no event here")
+        self._compare_count("events", count)
+        self._compare_count("facts", len(self._facts))
         self._report.proven.append(
             f"All {count:,} events stand where and when they say in the ledger of "
             f"{head.size:,} events whose tree head was signed; none was put in later."
@@ -245,8 +264,8 @@ class _Check:
     def _envelope(self, fields: Mapping[str, Any]) -> Envelope:
         digest = self._digests.get(fields["tx_id"])
         if digest is None:
-            problem = f"transaction {fields['tx_id']} is missing"
-            raise AlteredError(TRANSACTIONS, problem)
+            raise AlteredError(TRANSACTIONS, f"{fields['tx_id']} is missing")
+        self._tied.add(fields["tx_id"])
         named = {**fields, "state": _bytes(fields["state"]), "transaction": digest}
         return Envelope(ledger=self._manifest["ledger"], **named)
 
@@ -257,6 +276,12 @@ class _Check:
         header = state[_HEADER_AT:end]
         if json.loads(header) != line["header"]:
             raise AlteredError(EVENTS, f"{where} has another header than was stored")
+        if line["recorded_at"] != time_text(envelope.recorded_at):
+            raise AlteredError(EVENTS, f"{where} has another time than was recorded")
+        if envelope.subject_ref != self._manifest["subject_ref"]:
+            raise AlteredError(EVENTS, f"{where} is of somebody else")
+        if (line["key"] is None) != bool(line["withheld"]):
+            raise AlteredError(EVENTS, f"{where} is neither proven nor said not to be")
         if line["key"] is None:
             return False
         if state[0] != _FORM:
@@ -291,6 +316,7 @@ class _Check:
             {
                 "kind": envelope.topic.rpartition(".v")[0],
                 "position": envelope.position,
+                "tx_id": envelope.tx_id,
                 "recorded_at": envelope.recorded_at,
                 "header": line["header"],
                 "content": line["content"],
@@ -299,33 +325,10 @@ class _Check:
 
     def _states(self) -> None:
         """Work out again what was believed at each point, and compare."""
-        facts = {
-            stream.removeprefix("fact-"): events
-            for stream, events in self._facts.items()
-            if stream.startswith("fact-")
-        }
-        count = 0
-        for line in self._lines(STATES):
-            at, position = line["recorded_at_us"], line["position"]
-            for event in (each for events in facts.values() for each in events):
-                if (event["position"] <= position) != (event["recorded_at"] <= at):
-                    problem = f"position {position} is not where the ledger stood then"
-                    raise AlteredError(STATES, problem)
-            derived = believed(
-                facts, position=position, recorded_at=at, valid_at=line["valid_at_us"]
-            )
-            stated = [
-                (e["valid_from_us"], e["fact_id"], e["version"], e["valid_to_us"])
-                for e in line["facts"]
-            ]
-            if derived != stated:
-                raise AlteredError(STATES, f"not what follows at {line['recorded_at']}")
-            for each in line["facts"]:
-                said = facts[each["fact_id"]][each["version"] - 1]["content"]
-                if each["content"] != (said or {}).get("text"):
-                    problem = f"fact {each['fact_id']} says something else than its event"
-                    raise AlteredError(STATES, problem)
-            count += 1
+        streams = self._facts.items()
+        facts = {e.removeprefix("fact-"): s for e, s in streams if e.startswith("fact-")}
+        count = check_states(self._lines(STATES), facts)
+        self._compare_count("as_of", count)
         if count:
             self._report.proven.append(
                 f"What was known at {count:,} points in time follows from the events."
@@ -344,32 +347,42 @@ class _Check:
         self._report.stated.extend(found.stated)
 
     def _withheld(self, count: int) -> None:
-        reasons: dict[str, int] = {}
-        for line in self._lines(EVENTS):
-            if line["withheld"]:
-                reasons[line["withheld"]] = reasons.get(line["withheld"], 0) + 1
-        for reason, number in sorted(reasons.items()):
-            self._report.stated.append(
-                f"What {number:,} of {count:,} events say, which is not shown: {reason}."
-            )
+        reasons = Counter(
+            (line["withheld"], line["content"] is not None)
+            for line in self._lines(EVENTS)
+            if line["withheld"]
+        )
+        for (reason, is_shown), number in sorted(reasons.items()):
+            said = f"What {number:,} of {count:,} events say, "
+            said += "as it is shown" if is_shown else "which is not shown"
+            self._report.stated.append(f"{said}: {reason}.")
+
+    def _compare_count(self, what: str, found: int) -> None:
+        if self._manifest["counts"][what] != found:
+            raise AlteredError(MANIFEST, f"its number of {what} is not {found}")
 
     def _limits(self) -> None:
-        self._report.stated.append(
+        state, manifest = self._report.stated.append, self._manifest
+        state(
             "That this is everything: an event that follows the last one shown of its "
             "fact, or a fact of which nothing is shown, would not be missed."
         )
-        self._report.stated.append(
+        state(
+            f"That {manifest['scope']} is whom the ledger calls {manifest['subject_ref']}: "
+            "names are kept apart from it, so that they can be erased."
+        )
+        state(
             "That what was recorded is true, and the ledger's clock right: proven is what "
             "was recorded, in which order, and that it was not altered."
         )
-        self._report.stated.append(
+        state(
             "The summary, the tables and other files made for reading: they are as they "
             "were signed, and not worked out again."
         )
 
     def _lines(self, name: str) -> Iterator[dict[str, Any]]:
         for line in self._files[name].splitlines():
-            yield json.loads(line)
+            yield read_json(line)
 
 
 def _bytes(text: str) -> bytes:

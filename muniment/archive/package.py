@@ -20,6 +20,8 @@ from muniment.archive import (
     rederiving,
     report_check,
     stamp_check,
+    states_check,
+    strict_json,
     unzstd,
     verifier,
 )
@@ -35,7 +37,9 @@ _PARTS: Sequence[ModuleType] = (
     proof,
     unzstd,
     container,
+    strict_json,
     rederiving,
+    states_check,
     stamp_check,
     heads_check,
     evidence_check,

@@ -10,6 +10,7 @@ from typing import Any
 from muniment.archive.container import AlteredError
 from muniment.archive.evidence_check import Report
 from muniment.archive.heads_check import raw_key
+from muniment.archive.strict_json import read_json
 from muniment.ledger.proof import (
     Envelope,
     RefusedError,
@@ -48,7 +49,7 @@ def check_report(raw: bytes, *, key: str) -> Report:
     """
     public_key = raw_key(key)
     try:
-        report = json.loads(raw.decode(), object_pairs_hook=_named_once)
+        report = read_json(raw.decode())
         text = read_note(report["text"], public_key=public_key)
         origin, form, signed, *_ = text.split("\n")
         is_as_signed = signed == fields_line(report)
@@ -58,9 +59,13 @@ def check_report(raw: bytes, *, key: str) -> Report:
         raise AlteredError(_THE_REPORT, f"it is no {RETENTION_REPORT}, but {form}")
     if not is_as_signed:
         raise AlteredError(_THE_REPORT, "its fields are not those that were signed")
+    positions = set[int]()
     for act in report["acts"]:
         _check_act(act, public_key)
-    count = len(report["acts"])
+        if act["position"] in positions:
+            raise AlteredError(f"act {act['position']}", "it is there twice")
+        positions.add(act["position"])
+    count = len(positions)
     return Report(
         proven=[
             f"The ledger {origin} signed this report, and all of it is as it was signed.",
@@ -101,13 +106,7 @@ def _check_act(act: Mapping[str, Any], public_key: bytes) -> None:
         raise AlteredError(name, str(error)) from error
     if said != proven or index + 1 != envelope.position:
         raise AlteredError(name, "its proof is of another event")
+    if act["fact_id"] is not None and envelope.stream != f"fact-{act['fact_id']}":
+        raise AlteredError(name, "its proof is of another fact")
     if not envelope.topic.startswith(_TOPICS):
         raise AlteredError(name, f"it is proven to be {envelope.topic}")
-
-
-def _named_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object; a name that comes twice could say two things to two readers."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise RefusedError("a name comes twice in one object")
-    return found

@@ -21,6 +21,7 @@ from muniment.ledger import vault_tables as tables
 from muniment.ledger.bulk import insert_rows
 from muniment.ledger.database import reading, scrub, writing
 from muniment.ledger.prepared import Prepared
+from muniment.ledger.vault_statements import LAST_OF_WORDS
 
 
 class Step(StrEnum):
@@ -205,6 +206,13 @@ class Destructions:
     def of_subject(self, subject_ref: str) -> Destruction | None:
         """Return the destruction of all keys of a subject, if there is one."""
         return next(iter(self._found(_OF_SUBJECT, subject_ref=subject_ref)), None)
+
+    def last_of_words(self, subject_ref: str, *, until: int) -> int:
+        """Return where, up to *until*, a fact or words last were made unreadable; or 0."""
+        whose = {"ledger": self._ledger, "subject_ref": subject_ref}
+        with reading(self._engine) as connection:
+            row = LAST_OF_WORDS.first(connection, **whose, until=until)
+        return row[0] or 0 if row else 0
 
     def _found(self, query: Prepared, **values: str) -> Sequence[Destruction]:
         with reading(self._engine) as connection:

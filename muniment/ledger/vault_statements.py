@@ -58,6 +58,17 @@ ANNOUNCED = Prepared(
     .limit(1)
 )
 
+_KINDS_OF_WORDS = ("fact-", "session-", "turns-")
+"""How `muniment.ledger.records` names the streams of facts, and of what was said."""
+LAST_OF_WORDS = Prepared(
+    sa.select(sa.func.max(_d.position)).where(
+        _d.ledger == sa.bindparam("ledger"),
+        _d.subject_ref == sa.bindparam("subject_ref"),
+        _d.position <= sa.bindparam("until"),
+        sa.or_(*(_d.stream.startswith(kind) for kind in _KINDS_OF_WORDS)),
+    )
+)
+
 
 def known_tags(
     connection: sa.Connection, tags: Sequence[bytes], *, ledger: str

@@ -226,6 +226,19 @@ def test_f36_what_was_said_waits_for_a_hold_and_is_not_used(store: MemoryStore) 
     assert store.get_turns(session_id)[0].token == REDACTED
 
 
+def test_f49_the_redaction_of_a_fact_waits_for_a_hold_on_what_its_receipt_gave(
+    store: MemoryStore,
+) -> None:
+    fact, held = (store.remember(each, user_id="u") for each in (CANARY, "likes tea"))
+    store.search(f"{CANARY}, likes tea", user_id="u")
+    hold = store.place_hold(user_id="u", matter="case", fact_id=held.fact_id).hold_id
+
+    assert store.forget(fact.fact_id, mode="redact").deferred
+    store.release_hold(hold or "", user_id="u")
+    assert store.get_receipts(user_id="u")[0].token == REDACTED
+    assert store.get_fact_history(fact.fact_id).versions[0].content is None
+
+
 def said_and_asked(store: MemoryStore, hands: Hands) -> str:
     """Say something, draw a fact from it, ask for it; half a year passes."""
     session_id = store.start_session(user_id="u").session_id

@@ -13,7 +13,8 @@ import pytest
 from muniment.api.publishing import verifier_key
 from muniment.archive import package
 from muniment.archive.container import AlteredError, contained, contents
-from muniment.archive.evidence_check import EVENTS, STATES, TRANSACTIONS, check
+from muniment.archive.evidence_check import EVENTS, TRANSACTIONS, check
+from muniment.archive.states_check import STATES
 from muniment.domain.time import Instant
 from muniment.errors import FutureAsOfError, InvalidInput, InvalidValueError
 from muniment.ledger.vault import Subject
@@ -149,13 +150,47 @@ def other_position(lines: list[dict[str, Any]]) -> None:
     lines[0]["position"] -= 1
 
 
+def said_without_proof(lines: list[dict[str, Any]]) -> None:
+    lines[-1] |= {"key": None, "content": {"matter": "another case"}}
+
+
+def written_time(lines: list[dict[str, Any]]) -> None:
+    lines[0]["recorded_at"] = lines[1]["recorded_at"]
+
+
+def a_transaction_twice(lines: list[dict[str, Any]]) -> None:
+    lines.insert(0, {**lines[0], "key": None, "origin": {"actor": "somebody else"}})
+
+
+def a_transaction_of_no_event(lines: list[dict[str, Any]]) -> None:
+    lines.append({**lines[-1], "tx_id": lines[-1]["tx_id"] + 1, "key": None})
+
+
+def written_point(lines: list[dict[str, Any]]) -> None:
+    lines[0]["valid_at"] = "2020-01-01T00:00:00.000000Z"
+
+
+def written_period(lines: list[dict[str, Any]]) -> None:
+    lines[0]["facts"][0]["valid_to"] = "2020-01-01T00:00:00.000000Z"
+
+
+def surer(lines: list[dict[str, Any]]) -> None:
+    lines[0]["facts"][0]["confidence"] = 0.25
+
+
+def other_transaction(lines: list[dict[str, Any]]) -> None:
+    lines[0]["facts"][0]["tx_id"] += 1
+
+
 @pytest.mark.parametrize(
     ("name", "change"),
     [
         *((EVENTS, e) for e in (says_else, without_a_line, other_time, swapped)),
-        (EVENTS, other_header),
+        *((EVENTS, e) for e in (other_header, said_without_proof, written_time)),
         *((TRANSACTIONS, e) for e in (other_actor, other_action, missing_transaction)),
+        *((TRANSACTIONS, e) for e in (a_transaction_twice, a_transaction_of_no_event)),
         *((STATES, e) for e in (forgotten_fact, other_belief, other_position)),
+        *((STATES, e) for e in (written_point, written_period, surer, other_transaction)),
     ],
 )
 def test_not_even_who_made_it_can_alter_it(

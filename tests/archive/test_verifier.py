@@ -13,6 +13,7 @@ from pathlib import Path
 import cryptography
 import pytest
 
+from muniment.archive import container
 from muniment.archive.container import CONTAINER, AlteredError, contained, contents
 from muniment.archive.evidence_check import EVENTS, HEADS, MANIFEST, SIGNATURE, check
 from muniment.archive.verifier import main
@@ -229,6 +230,33 @@ def test_a_zip_that_is_cut_off_or_has_more_is_refused(made: Made) -> None:
         assert refused.value.file == CONTAINER
 
 
+UNSAFE_NAMES = ("a\nPROVEN", "../a", "/a", "b/a", "b\\a", "c:a", "", ".", ".a")
+
+
+def test_files_that_would_write_over_one_another_are_refused() -> None:
+    with pytest.raises(AlteredError, match="there twice"):
+        contents(contained({"a.txt": b"1", "A.TXT": b"2"}))
+
+
+def test_what_is_too_long_for_four_bytes_is_counted_in_eight(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    files = {"short": b"a", "long": b"b" * 400, "far": b"c", "both": b"d" * 300}
+    # Nobody holds four gigabytes for a test; what is written is the same.
+    monkeypatch.setattr(container, "_LEAST_LONG", 300)
+
+    raw = contained(files)
+
+    assert contents(raw) == files
+    with zipfile.ZipFile(io.BytesIO(raw)) as package:
+        assert {each: package.read(each) for each in package.namelist()} == files
+        assert package.testzip() is None
+    for at in range(len(raw)):
+        altered = raw[:at] + bytes([raw[at] ^ 1]) + raw[at + 1 :]
+        with pytest.raises(AlteredError):
+            contents(altered)
+
+
 def test_files_that_lie_in_one_another_are_refused() -> None:
     # Else a few bytes could unpack to any number of them.
     inner = contained({"a": b"x"})
@@ -236,7 +264,7 @@ def test_files_that_lie_in_one_another_are_refused() -> None:
     at = outer.rindex(b"PK\x01\x02")
     nested = outer[:at] + inner[inner.index(b"PK\x01\x02") : -22] + outer[-22:]
 
-    for raw in (nested, contained({"a\nPROVEN": b""})):
+    for raw in (nested, *(contained({name: b""}) for name in UNSAFE_NAMES)):
         with pytest.raises(AlteredError) as refused:
             contents(raw)
         assert refused.value.file == CONTAINER

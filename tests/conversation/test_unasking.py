@@ -166,6 +166,67 @@ def test_a_question_that_says_what_a_redacted_fact_said_goes_with_it(
             assert queries(store) == [TEA, None, None, "卡", None]
 
 
+def test_a_hold_on_a_fact_keeps_the_receipt_that_would_go_with_another(
+    backend: Backend,
+) -> None:
+    with backend.open(embedder="none") as store:
+        fact = store.remember(f"her card is {CANARY}", user_id="ann")
+        held, other = (store.remember(f"likes {e}", user_id="ann") for e in ("tea", "figs"))
+        store.search(f"likes tea, and her card is {CANARY}", user_id="ann", limit=3)
+        store.search("figs", user_id="ann", limit=1)
+        for number, each in enumerate((held, other), 1):
+            store.place_hold(
+                user_id="ann", matter="案件", fact_id=each.fact_id, hold_id=f"h-{number}"
+            )
+        before = store.get_receipts(user_id="ann")
+
+        assert store.forget(fact.fact_id, mode="redact").deferred
+        assert fact.fact_id not in {e.fact_id for e in store.get_all(user_id="ann")}
+        store.release_hold("h-2", user_id="ann")
+        assert store.get_receipts(user_id="ann") == before
+        assert store.forget(fact.fact_id, mode="redact").deferred
+        store.release_hold("h-1", user_id="ann")
+
+        assert queries(store) == [None, "figs"]
+        assert store.get_fact_history(fact.fact_id).versions[0].content is None
+        assert store.verify()
+    assert traces(backend, CANARY) == []
+
+
+@pytest.mark.parametrize("what", ["fact", "turn"])
+def test_a_question_that_another_process_records_too_late_is_not_recorded(
+    durable: Backend, what: str
+) -> None:
+    def open_store(window: float) -> MemoryStore:
+        return durable.open(embedder="none", receipt_window=window)
+
+    with open_store(0.0) as ours, open_store(60.0) as theirs:
+        said = ours.remember(f"her card is {CANARY}", user_id="ann")
+        session_id = ours.start_session(user_id="ann").session_id
+        turn = ours.add_turn(session_id, role="user", content=SECRET)
+        ours.search(TEA, user_id="ann")
+        theirs.search(f"her card is {CANARY}", user_id="ann")
+        theirs.search(SECRET, user_id="ann")
+
+        if what == "fact":
+            ours.forget(said.fact_id, mode="redact")
+        else:
+            ours.redact_turn(turn.turn_id)
+        theirs.search(LATER, user_id="ann")
+        theirs.flush_receipts()
+
+        assert queries(ours) == [TEA, None, None, LATER]
+        late = ours.get_receipts(user_id="ann")[1:3]
+        assert [each.token for each in late] == [REDACTED] * 2
+        assert [each.action for each in late] == ["search"] * 2
+        assert ours.verify()
+        if what == "fact":
+            ours.redact_turn(turn.turn_id)
+        else:
+            ours.forget(said.fact_id, mode="redact")
+    assert traces(durable, CANARY) == []
+
+
 def test_a_recall_made_because_of_a_redacted_turn_goes_with_it_in_whatever_words(
     backend: Backend,
 ) -> None:

@@ -83,7 +83,7 @@ def test_what_comes_twice_or_is_left_out_is_refused(
             check_report(forged.encode(), key=key)
 
 
-@pytest.mark.parametrize("altered", ["proof", "recorded_at", "topic"])
+@pytest.mark.parametrize("altered", ["proof", "recorded_at", "topic", "fact", "twice"])
 def test_an_act_is_what_its_proof_is_of_though_the_ledger_signed_otherwise(
     store: MemoryStore, report: RetentionReport, key: str, altered: str
 ) -> None:
@@ -101,11 +101,16 @@ def test_an_act_is_what_its_proof_is_of_though_the_ledger_signed_otherwise(
             .versions[0]
             .recorded_at,
         },
+        "fact": {"fact_id": second.fact_id},
+        "twice": {},
     }
 
-    forged = replace(report, acts=(replace(first, **changes[altered]), second))
+    altered_first = replace(first, **changes[altered])
+    last = first if altered == "twice" else second
+    forged = replace(report, acts=(altered_first, last))
 
-    with pytest.raises(AlteredError, match=r"another event|proven to be fact\.asserted"):
+    problems = r"another event|proven to be fact\.asserted|another fact|there twice"
+    with pytest.raises(AlteredError, match=problems):
         check_report(_signed_anew(store, forged), key=key)
 
 

@@ -102,6 +102,24 @@ class MemoryModel:
         )
         return sorted((None if e.is_gone else e.content for e in used), key=str)
 
+    def merged(self) -> dict[str, str]:
+        """
+        Return by fact into which other it is merged now: the first that says the same.
+
+        One that said something else before is left alone, and so is one that is bound, or
+        waits for its redaction.
+        """
+        first: dict[str, str] = {}
+        into: dict[str, str] = {}
+        for fact_id, fact in sorted(self.facts.items(), key=lambda e: e[1].said[0][0]):
+            is_bound = self.erasing or self.is_held(fact_id) or fact_id in self.deferred
+            if fact.content is None or fact.is_gone or len(fact.said) > 1 or is_bound:
+                continue
+            survivor = first.setdefault(fact.content.rstrip("."), fact_id)
+            if survivor != fact_id:
+                into[fact_id] = survivor
+        return into
+
     def thin(self, fact: FactModel, gone: set[int], until: int) -> None:
         since = min(fact.said[number][0] for number in gone)
         fact.gone |= gone

@@ -34,6 +34,7 @@ from tests.years import year, year_of
 
 USERS = ("ann", "bob")
 OLD = RetentionRule(older_than_us=20 * SECOND)
+ALIKE = RetentionRule(merge_alike=1.0)
 LONG_AGO = RetentionRule(thin_older_than_us=YEAR_US)
 TURNS = RetentionRule(records=Records.TURN, older_than_us=DAY_US)
 EXAMPLES = {MEMORY: 1 / 6, SQLITE: 1 / 12, POSTGRESQL: 1 / 40}
@@ -182,6 +183,34 @@ class ForgettingMachine(RuleBasedStateMachine):
         # Each subject has a transaction of its own, a microsecond after the one before.
         self.clock.now += SECOND
         self.model.times[-1] = self.clock.now
+
+    @precondition(lambda self: self.facts)
+    @rule(picked=st.lists(picks, min_size=1, max_size=3))
+    def merge(self, picked: list[int]) -> None:
+        for pick in picked:
+            self.say_alike(*self.picked(pick))
+        now, into = self.tick(), dict[str, str]()
+        for memory in self.model.users.values():
+            into |= memory.merged()
+            for fact_id in memory.merged():
+                memory.facts[fact_id].said.append((now, None))
+        receipts = self.store.retain([ALIKE])
+        assert {each for receipt in receipts for each in receipt.fact_ids} == into.keys()
+        for fact_id, survivor in into.items():
+            last = self.store.get_fact_history(fact_id).versions[-1]
+            assert (last.kind, last.survivor) == ("retired", survivor)
+        self.clock.now += SECOND
+        self.model.times[-1] = self.clock.now
+
+    def say_alike(self, user_id: str, fact_id: str) -> None:
+        """Remember what a fact says, with other marks at its end."""
+        memory = self.model.users[user_id]
+        fact = memory.facts[fact_id]
+        if fact.content is None or fact.is_gone:
+            return
+        now, content = self.tick(), fact.content + "." * (next(self.numbers) + 1)
+        again = self.store.remember(content, user_id=user_id)
+        memory.facts[again.fact_id] = FactModel([(now, content)])
 
     @precondition(lambda self: self.facts)
     @rule(pick=picks, years=st.sampled_from([0, 1, 2]))
