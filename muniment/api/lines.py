@@ -9,9 +9,9 @@ from typing import Any, BinaryIO, Final, NoReturn
 from muniment.api import inputs
 from muniment.api.drafting import Drafting
 from muniment.api.fields import NewFact
-from muniment.api.strict_json import RepeatedNameError, once_each
 from muniment.domain.scope import Scope
 from muniment.errors import InvalidInput, InvalidScopeError, LoadError
+from muniment.strict_json import RepeatedNameError, once_each
 
 
 FIELDS: Final = ("content", "user_id", "scope", *NewFact.__annotations__, "claimed_at")

@@ -15,7 +15,6 @@ from muniment.archive.container import AlteredError, contents
 from muniment.archive.heads_check import heads_check, raw_key
 from muniment.archive.stamp_check import TIME_STAMP, stamp_check
 from muniment.archive.states_check import STATES, check_states, time_text
-from muniment.archive.strict_json import read_json
 from muniment.archive.unzstd import NotZstdError, unzstd
 from muniment.ledger.proof import (
     Envelope,
@@ -27,6 +26,7 @@ from muniment.ledger.proof import (
     read_note,
     transaction_digest,
 )
+from muniment.strict_json import read_json
 
 
 EVIDENCE = "muniment evidence 1"

@@ -13,6 +13,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from muniment import strict_json
 from muniment.archive import (
     container,
     evidence_check,
@@ -21,7 +22,6 @@ from muniment.archive import (
     report_check,
     stamp_check,
     states_check,
-    strict_json,
     unzstd,
     verifier,
 )

@@ -10,7 +10,6 @@ from typing import Any
 from muniment.archive.container import AlteredError
 from muniment.archive.evidence_check import Report
 from muniment.archive.heads_check import raw_key
-from muniment.archive.strict_json import read_json
 from muniment.ledger.proof import (
     Envelope,
     RefusedError,
@@ -20,6 +19,7 @@ from muniment.ledger.proof import (
     read_note,
     read_proof,
 )
+from muniment.strict_json import read_json
 
 
 RETENTION_REPORT = "muniment retention report 2"

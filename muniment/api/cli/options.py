@@ -12,9 +12,9 @@ from typing import Annotated, Any
 import typer
 
 from muniment.api.cli.digits import in_digits
-from muniment.api.strict_json import RepeatedNameError, once_each
 from muniment.domain.scope import Scope
 from muniment.errors import InvalidValueError
+from muniment.strict_json import RepeatedNameError, once_each
 
 
 Limit = Annotated[int, typer.Option(help="At most so many, 1 to 1,000.")]

@@ -27,7 +27,7 @@ from starlette.types import Receive, Scope, Send
 
 from muniment.api.http.admission import Admission
 from muniment.api.http.routes import HEADERS, POSITION_MAX, Digits, Door, Route
-from muniment.api.strict_json import RepeatedNameError, once_each
+from muniment.strict_json import RepeatedNameError, once_each
 
 
 class AnsweringRoute(APIRoute):

@@ -1,5 +1,6 @@
-"""JSON in which an object says the same name twice, and so says two things."""
+"""JSON that says one thing to every reader: no object names a field twice."""
 
+import json
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -11,6 +12,17 @@ class RepeatedNameError(ValueError):
     def __init__(self, name: str) -> None:
         self.name = name
         super().__init__(f"names {name!r} twice")
+
+
+def read_json(text: str | bytes) -> Any:  # noqa: ANN401 - whatever it holds
+    """
+    Return what a JSON document holds.
+
+    Raises:
+        RepeatedNameError: If an object names a field twice.
+        ValueError: If it is no JSON document.
+    """
+    return json.loads(text, object_pairs_hook=once_each)
 
 
 def once_each(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
