@@ -13,9 +13,12 @@ STORE := demo-store
 # Run without coverage, which makes a test half as slow again: these repeat a great many
 # times what the others run once, so that a line only they reach ought to have a test.
 UNCOUNTED := property crash concurrency real test_benchmarks.py \
-	access/test_facade_matrix.py api/cli/test_matrix.py api/test_cases_concurrency.py \
-	archive/test_altered.py archive/test_faults.py conversation/test_replay.py \
-	forgetting/test_holds.py forgetting/test_killed.py http/test_http_matrix.py
+	access/test_facade_matrix.py access/test_hostile_ids.py api/cli/test_matrix.py \
+	api/test_cases_concurrency.py archive/test_altered.py archive/test_faults.py \
+	conversation/test_replay.py forgetting/test_holds.py \
+	forgetting/test_holds_everywhere.py forgetting/test_killed.py \
+	http/test_http_matrix.py http/test_openapi.py proofs/test_malicious_stores.py \
+	proofs/test_merkle.py
 
 # Tests make thousands of small stores and databases, for which a disk takes half as long
 # again. They use some 400 MB at a time; where memory has not much more room than that, the

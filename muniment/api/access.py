@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from muniment.api import inputs
 from muniment.api.accesses import LOG_PAGE, AccessLog, AccessRecords, Look
-from muniment.api.acting import by_principal
+from muniment.api.acting import writing_for_principal
 from muniment.api.approvals import WATCHED, settle
 from muniment.api.importing import read_document
 from muniment.api.lookup import withheld
@@ -145,11 +145,8 @@ class ActingStore(Verbs):
                 settle(self._store, self.principal, name, arguments, rights[0])  # type: ignore[arg-type]
             signed = self._signed(name, fields, rights[0][1], known=_known(method))
             signed.pop("approval", None)
-            token = by_principal.set(True)
-            try:
+            with writing_for_principal(fields.get("idempotency_key")):
                 answer = method(*args, **signed)
-            finally:
-                by_principal.reset(token)
             return own_words(answer) if is_careful(rights) else answer
         for each in _INQUIRY:
             fields.pop(each, None)
