@@ -58,8 +58,10 @@ class Destroyer:
 
         That is one whose question says the fact, where a fact under a hold was given.
         """
-        if not state.holds or state.holds_on(fact_id):
-            return bool(state.holds)
+        if state.holds_on(fact_id):
+            return True
+        if not state.holds:
+            return False  # The usual case: no receipt has to be read.
         ledger, subject = self._ledger, transaction.subject
         going = saying_fact(ledger, subject, fact_id, receipts_of(ledger, subject))
         return serve_held(ledger, going, state)
